@@ -1,0 +1,66 @@
+"""The variant tables: one frozen row per published model, checked when built."""
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+NUM_STAGES = 4
+Row = TypeVar('Row')
+
+
+@dataclass(frozen=True)
+class CASViTArch:
+    """A CAS-ViT variant.
+
+    Args:
+        embed_dims: Channels of the four stages.
+        depths: Blocks of the four stages.
+        mlp_ratio: Hidden width of the MLP over its input width.
+        params: Published parameters in millions, both classification heads included.
+
+    Source:
+        CAS-ViT, arXiv 2408.03703, Table 1, and the release's model zoo.
+    """
+
+    embed_dims: tuple[int, ...]
+    depths: tuple[int, ...]
+    mlp_ratio: float = 4.0
+    params: float | None = None
+
+    def __post_init__(self) -> None:
+        check_per_stage('embed_dims', self.embed_dims)
+        check_per_stage('depths', self.depths)
+        if self.embed_dims[0] % 2:
+            raise ValueError(
+                f'embed_dims[0] must be even (the stem halves it), got '
+                f'{self.embed_dims[0]}'
+            )
+
+
+def check_per_stage(name: str, values: tuple[int, ...]) -> None:
+    """Raise ValueError unless `values` are four positive integers."""
+    if len(values) != NUM_STAGES or any(
+        not isinstance(v, int) or v < 1 for v in values
+    ):
+        raise ValueError(
+            f'{name} must be {NUM_STAGES} positive integers, one per stage, '
+            f'got {values!r}'
+        )
+
+
+CASVIT_ARCHS: dict[str, CASViTArch] = {
+    'xs': CASViTArch((48, 56, 112, 220), (2, 2, 4, 2), params=3.20),
+    's': CASViTArch((48, 64, 128, 256), (3, 3, 6, 3), params=5.76),
+    'm': CASViTArch((64, 96, 192, 384), (3, 3, 6, 3), params=12.42),
+    't': CASViTArch((96, 128, 256, 512), (3, 3, 6, 3), params=21.76),
+}
+
+
+def find_arch(archs: dict[str, Row], arch: str) -> Row:
+    """Return the row named `arch`.
+
+    Raises:
+        ValueError: If there is none; the message lists those that exist.
+    """
+    if arch not in archs:
+        raise ValueError(f'arch {arch!r} is unknown; known are {sorted(archs)}')
+    return archs[arch]

@@ -1,0 +1,95 @@
+"""Reading checkpoint files, and loading them into backbones with a report."""
+
+import argparse
+import pickle
+import re
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+MIN_LOADED = 0.9
+_WRAPPERS = ('state_dict_ema', 'model_ema', 'ema', 'state_dict', 'model', 'backbone')
+_PREFIX = re.compile(r'^(module\.|backbone\.|encoder\.)+')
+
+
+def read_state_dict(path: str | Path, trust: bool = False) -> dict[str, Tensor]:
+    """Read a checkpoint file and take its outer wrappings off.
+
+    Known wrappings are EMA weights (preferred where a file holds both), `state_dict`,
+    `model` and `backbone` as dict keys.
+
+    Args:
+        path: A file of `torch.save`.
+        trust: Run the file's own pickle code where it holds more than plain data.
+
+    Raises:
+        FileNotFoundError: If there is no such file.
+        ValueError: If the file is no checkpoint, or holds more than plain data and
+            `trust` is not set.
+    """
+    path = Path(path).expanduser()
+    if not path.is_file():
+        raise FileNotFoundError(f'no checkpoint at {path}')
+    try:
+        with torch.serialization.safe_globals([argparse.Namespace]):
+            checkpoint = torch.load(path, map_location='cpu', weights_only=not trust)
+    except (pickle.UnpicklingError, EOFError, RuntimeError) as error:
+        raise ValueError(
+            f'{path} does not read as plain weights: {str(error).splitlines()[0]}. If '
+            'its author is known to you, read it with trust=True and save its '
+            'state_dict anew'
+        ) from error
+    while isinstance(checkpoint, dict):
+        inner = next(
+            (w for w in _WRAPPERS if isinstance(checkpoint.get(w), dict)), None
+        )
+        if inner is None:
+            break
+        checkpoint = checkpoint[inner]
+    if not isinstance(checkpoint, dict):
+        raise ValueError(f'{path} holds a {type(checkpoint).__name__}, no state dict')
+    return {k: v for k, v in checkpoint.items() if isinstance(v, Tensor)}
+
+
+def strip_prefixes(state: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Take `module.`, `backbone.` and `encoder.` off the keys.
+
+    In a whole detector's or segmentor's state dict only the backbone's keys are kept.
+    """
+    nested = {k for k in state if re.match(r'(module\.)?backbone\.', k)}
+    kept = {k: v for k, v in state.items() if not nested or k in nested}
+    return {_PREFIX.sub('', k): v for k, v in kept.items()}
+
+
+def load_pretrained(module: nn.Module, path: str | Path) -> str:
+    """Load a checkpoint file into a backbone and return the report.
+
+    Raises:
+        FileNotFoundError, ValueError: As `read_state_dict`.
+        ValueError: If under 90 % of the module's tensors were found, or a shape
+            differs; the message lists what is missing.
+    """
+    state = strip_prefixes(read_state_dict(path))
+    try:
+        missing, unexpected = module.load_state_dict(state, strict=False)
+    except RuntimeError as error:
+        raise ValueError(f'{path} does not fit {type(module).__name__}: {error}')
+    wanted = len(module.state_dict())
+    loaded = wanted - len(missing)
+    report = f'{path}: {loaded} of {wanted} tensors loaded into {type(module).__name__}'
+    if missing:
+        report += f'; missing: {_some(missing)}'
+    if unexpected:
+        report += f'; not used: {_some(unexpected)}'
+    if loaded < MIN_LOADED * wanted:
+        raise ValueError(
+            f'{report}. Under {MIN_LOADED:.0%} is taken for the wrong file: check '
+            'model.backbone.arch against it'
+        )
+    return report
+
+
+def _some(keys: list[str], most: int = 6) -> str:
+    rest = f' and {len(keys) - most} more' if len(keys) > most else ''
+    return ', '.join(keys[:most]) + rest

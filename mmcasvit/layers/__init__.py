@@ -1,0 +1,6 @@
+from .drop_path import DropPath
+from .integration import INTEGRATIONS
+from .mlp import ConvMlp
+from .token_mixers import AdditiveTokenMixer
+
+__all__ = ['INTEGRATIONS', 'AdditiveTokenMixer', 'ConvMlp', 'DropPath']

@@ -1,0 +1,3 @@
+from .additive import AdditiveTokenMixer
+
+__all__ = ['AdditiveTokenMixer']
