@@ -16,6 +16,7 @@ class CASViTArch:
         depths: Blocks of the four stages.
         mlp_ratio: Hidden width of the MLP over its input width.
         params: Published parameters in millions, both classification heads included.
+        weights_id: Google Drive file of the release's ImageNet weights.
 
     Source:
         CAS-ViT, arXiv 2408.03703, Table 1, and the release's model zoo.
@@ -25,6 +26,7 @@ class CASViTArch:
     depths: tuple[int, ...]
     mlp_ratio: float = 4.0
     params: float | None = None
+    weights_id: str | None = None
 
     def __post_init__(self) -> None:
         check_per_stage('embed_dims', self.embed_dims)
@@ -48,10 +50,10 @@ def check_per_stage(name: str, values: tuple[int, ...]) -> None:
 
 
 CASVIT_ARCHS: dict[str, CASViTArch] = {
-    'xs': CASViTArch((48, 56, 112, 220), (2, 2, 4, 2), params=3.20),
-    's': CASViTArch((48, 64, 128, 256), (3, 3, 6, 3), params=5.76),
-    'm': CASViTArch((64, 96, 192, 384), (3, 3, 6, 3), params=12.42),
-    't': CASViTArch((96, 128, 256, 512), (3, 3, 6, 3), params=21.76),
+    'xs': CASViTArch((48, 56, 112, 220), (2, 2, 4, 2), params=3.20, weights_id='16wKcwF6QMW5w_lyPYnDKjMNuoxQDfrLK'),
+    's': CASViTArch((48, 64, 128, 256), (3, 3, 6, 3), params=5.76, weights_id='1facFRq8s8oelYUtK1fj3fcfdoWoKDBQQ'),
+    'm': CASViTArch((64, 96, 192, 384), (3, 3, 6, 3), params=12.42, weights_id='13sQpSEf0h_uuh0jRy9V0yIW6ZsbDpVGy'),
+    't': CASViTArch((96, 128, 256, 512), (3, 3, 6, 3), params=21.76, weights_id='1NqoIUPbwBC91RTjTUvubAbOfGqo1VYT0'),
 }
 
 

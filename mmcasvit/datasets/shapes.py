@@ -137,7 +137,7 @@ def _try_places(
 ) -> None:
     height, width = scene.image.shape[:2]
     area = int(sprite.mask.sum())
-    for _ in range(5):
+    for _ in range(10):
         x = int(rng.integers(width)) - sprite.alpha.shape[1] // 2
         y = int(rng.integers(height)) - sprite.alpha.shape[0] // 2
         if scene.paste(sprite, x, y):

@@ -1,0 +1,63 @@
+data_root = 'data/shapes/'
+metainfo = dict(
+    classes=('background', 'ball', 'box', 'triangle', 'star', 'ring', 'cross'),
+    palette=[
+        (128, 128, 128),
+        (230, 60, 60),
+        (60, 160, 230),
+        (90, 200, 90),
+        (240, 190, 40),
+        (170, 90, 220),
+        (30, 200, 190),
+    ],
+)
+train_pipeline = [
+    dict(type='LoadImageFromFile'),
+    dict(type='LoadAnnotations', reduce_zero_label=True),
+    dict(
+        type='RandomFlip',
+        prob=[0.25, 0.25, 0.25],
+        direction=['horizontal', 'vertical', 'diagonal'],
+    ),
+    dict(type='PackSegInputs'),
+]
+test_pipeline = [
+    dict(type='LoadImageFromFile'),
+    dict(type='LoadAnnotations', reduce_zero_label=True),
+    dict(type='PackSegInputs'),
+]
+train_dataloader = dict(
+    batch_size=4,
+    num_workers=1,
+    persistent_workers=True,
+    sampler=dict(type='InfiniteSampler', shuffle=True),
+    dataset=dict(
+        type='BaseSegDataset',
+        data_root=data_root,
+        data_prefix=dict(
+            img_path='images/training', seg_map_path='annotations/training'
+        ),
+        metainfo=metainfo,
+        reduce_zero_label=True,
+        pipeline=train_pipeline,
+    ),
+)
+val_dataloader = dict(
+    batch_size=1,
+    num_workers=1,
+    persistent_workers=True,
+    sampler=dict(type='DefaultSampler', shuffle=False),
+    dataset=dict(
+        type='BaseSegDataset',
+        data_root=data_root,
+        data_prefix=dict(
+            img_path='images/validation', seg_map_path='annotations/validation'
+        ),
+        metainfo=metainfo,
+        reduce_zero_label=True,
+        pipeline=test_pipeline,
+    ),
+)
+test_dataloader = val_dataloader
+val_evaluator = dict(type='IoUMetric', iou_metrics=['mIoU'])
+test_evaluator = val_evaluator

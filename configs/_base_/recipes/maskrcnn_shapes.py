@@ -1,0 +1,37 @@
+_base_ = [
+    '../models/mask_rcnn.py',
+    '../datasets/shapes_instance.py',
+    '../schedules/mini_epochs.py',
+    '../runtime_mmdet.py',
+]
+width = 64
+num_classes = 6
+model = dict(
+    neck=dict(out_channels=width, num_outs=4),
+    rpn_head=dict(
+        in_channels=width,
+        feat_channels=width,
+        anchor_generator=dict(scales=[3], ratios=[1.0], strides=[4, 8, 16, 32]),
+    ),
+    roi_head=dict(
+        bbox_roi_extractor=dict(out_channels=width, finest_scale=28),
+        bbox_head=dict(
+            in_channels=width, fc_out_channels=256, num_classes=num_classes
+        ),
+        mask_roi_extractor=dict(out_channels=width, finest_scale=28),
+        mask_head=dict(
+            num_convs=2,
+            in_channels=width,
+            conv_out_channels=width,
+            num_classes=num_classes,
+        ),
+    ),
+    train_cfg=dict(
+        rpn=dict(
+            assigner=dict(pos_iou_thr=0.5), sampler=dict(num=128)
+        ),
+        rpn_proposal=dict(nms_pre=500, max_per_img=200),
+        rcnn=dict(sampler=dict(num=64, pos_fraction=0.5)),
+    ),
+    test_cfg=dict(rpn=dict(nms_pre=500, max_per_img=200)),
+)

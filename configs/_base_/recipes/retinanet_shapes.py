@@ -1,0 +1,22 @@
+_base_ = [
+    '../models/retinanet.py',
+    '../datasets/shapes_detection.py',
+    '../schedules/mini_epochs.py',
+    '../runtime_mmdet.py',
+]
+width = 64
+model = dict(
+    neck=dict(out_channels=width, num_outs=4),
+    bbox_head=dict(
+        num_classes=6,
+        in_channels=width,
+        feat_channels=width,
+        stacked_convs=2,
+        anchor_generator=dict(
+            octave_base_scale=3,
+            scales_per_octave=2,
+            ratios=[1.0],
+            strides=[4, 8, 16, 32],
+        ),
+    ),
+)

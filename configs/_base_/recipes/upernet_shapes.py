@@ -1,0 +1,13 @@
+_base_ = [
+    '../models/upernet.py',
+    '../datasets/shapes_semantic.py',
+    '../runtime_mmseg.py',
+    '../schedules/mini_iters.py',
+]
+default_hooks = dict(checkpoint=dict(interval=500))
+num_classes = 7
+model = dict(
+    data_preprocessor=dict(size=(256, 256)),
+    decode_head=dict(channels=64, num_classes=num_classes),
+    auxiliary_head=dict(channels=32, num_classes=num_classes),
+)

@@ -1,0 +1,1 @@
+_base_ = './casvit/maskrcnn_casvit_m_1x_coco.py'

@@ -1,0 +1,1 @@
+_base_ = './casvit/upernet_casvit_m_160k_ade20k.py'

@@ -1,0 +1,131 @@
+"""From a config file to a run: what the tools call."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from mmengine.config import Config
+from mmengine.runner import Runner
+
+from .preflight import PreflightError, check_inputs
+
+FAILED = 2
+
+
+def load_config(
+    path: str,
+    options: dict[str, Any] | None = None,
+    work_dir: str | None = None,
+    launcher: str = 'none',
+) -> Config:
+    """Read a config file and lay the command line's options over it.
+
+    Args:
+        path: Config file.
+        options: Dotted keys → values.
+        work_dir: Where a run writes; default `work_dirs/<config's name>`.
+        launcher: 'none', 'pytorch', 'slurm' or 'mpi'.
+    """
+    cfg = Config.fromfile(path)
+    cfg.merge_from_dict(options or {})
+    cfg.launcher = launcher
+    cfg.work_dir = work_dir or cfg.get('work_dir') or f'work_dirs/{Path(path).stem}'
+    if not torch.cuda.is_available():
+        cfg.merge_from_dict({'env_cfg.dist_cfg.backend': 'gloo'})
+    return cfg
+
+
+def train(
+    cfg: Config, resume: str | None = None, amp: bool = False, scale_lr: bool = False
+) -> Runner:
+    """Train.
+
+    Args:
+        cfg: From `load_config`.
+        resume: 'auto' continues at the newest checkpoint of `cfg.work_dir`; a path
+            continues at that one.
+        amp: Mixed precision; needs an accelerator.
+        scale_lr: Scale the learning rate by batch size over the config's base.
+
+    Raises:
+        PreflightError: If data or weights are missing, or `amp` has no device.
+    """
+    check_inputs(cfg, 'train')
+    if amp:
+        if not torch.cuda.is_available():
+            raise PreflightError('--amp needs a GPU: leave it out to train on the CPU')
+        cfg.optim_wrapper.type = 'AmpOptimWrapper'
+        cfg.optim_wrapper.setdefault('loss_scale', 'dynamic')
+    if scale_lr:
+        if 'auto_scale_lr' not in cfg:
+            raise PreflightError(
+                '--auto-scale-lr needs auto_scale_lr=dict(base_batch_size=…) in the '
+                'config: the batch size that its learning rate is meant for'
+            )
+        cfg.auto_scale_lr.enable = True
+    if resume is not None:
+        cfg.resume = True
+        cfg.load_from = None if resume == 'auto' else resume
+    runner = Runner.from_cfg(cfg)
+    runner.train()
+    return runner
+
+
+def test(
+    cfg: Config, checkpoint: str, out: str | None = None, show_dir: str | None = None
+) -> dict[str, float]:
+    """Evaluate a checkpoint.
+
+    Args:
+        cfg: From `load_config`.
+        checkpoint: File with the model's weights.
+        out: Folder for `metrics.json` and `predictions.pkl`.
+        show_dir: Folder for pictures: the truth beside the prediction.
+
+    Returns:
+        The metrics by name.
+
+    Raises:
+        PreflightError: If data or the checkpoint are missing.
+    """
+    check_inputs(cfg, 'test')
+    if '://' not in checkpoint and not Path(checkpoint).is_file():
+        raise PreflightError(f'no checkpoint at {checkpoint}')
+    cfg.load_from = checkpoint
+    for node in _with_init_cfg(cfg.model):
+        node['init_cfg'] = None
+    evaluators = cfg.test_evaluator
+    evaluators = evaluators if isinstance(evaluators, list) else [evaluators]
+    if out is not None:
+        Path(out).mkdir(parents=True, exist_ok=True)
+        dump = dict(type='DumpResults', out_file_path=str(Path(out) / 'predictions.pkl'))
+        evaluators = [*evaluators, dump]
+    cfg.test_evaluator = evaluators
+    if show_dir is not None:
+        draw = dict(type='DrawResultsHook', out_dir=show_dir)
+        cfg.custom_hooks = [*cfg.get('custom_hooks', []), draw]
+    metrics = Runner.from_cfg(cfg).test()
+    if out is not None:
+        target = Path(out) / 'metrics.json'
+        target.write_text(json.dumps(metrics, indent=1, default=float))
+    return metrics
+
+
+def _with_init_cfg(node: Any) -> list[dict]:
+    """Model configs that would read pretrained weights, which a checkpoint replaces."""
+    if not isinstance(node, dict):
+        return []
+    found = [node] if 'init_cfg' in node else []
+    return found + [n for value in node.values() for n in _with_init_cfg(value)]
+
+
+def run_tool(main: Callable[[], Any]) -> None:
+    """Call a tool's main; what is missing becomes its message and exit code 2."""
+    try:
+        main()
+    except PreflightError as error:
+        print(error, file=sys.stderr)
+        sys.exit(FAILED)

@@ -1,0 +1,46 @@
+"""Evaluate a checkpoint: AP per class, or IoU per class.
+
+    python tools/test.py configs/mini/maskrcnn_casvit.py \\
+        work_dirs/maskrcnn_casvit/epoch_3.pth --show-dir work_dirs/pictures
+"""
+
+import argparse
+
+from mmengine.config import DictAction
+
+from mmcasvit.engine.launch import load_config, run_tool, test
+
+
+def parse_args() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument('config', help='config file')
+    parser.add_argument('checkpoint', help='file with the weights')
+    parser.add_argument('--out', metavar='DIR', help='write metrics and predictions')
+    parser.add_argument(
+        '--show-dir', metavar='DIR', help='draw the truth beside the prediction'
+    )
+    parser.add_argument('--work-dir', help='folder for logs')
+    parser.add_argument(
+        '--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none'
+    )
+    parser.add_argument(
+        '--cfg-options',
+        nargs='+',
+        action=DictAction,
+        metavar='KEY=VALUE',
+        help='change the config: test_dataloader.batch_size=8',
+    )
+    parser.add_argument('--local_rank', '--local-rank', type=int, help=argparse.SUPPRESS)
+    return parser.parse_args()
+
+
+def main() -> None:
+    args = parse_args()
+    cfg = load_config(args.config, args.cfg_options, args.work_dir, args.launcher)
+    test(cfg, args.checkpoint, args.out, args.show_dir)
+
+
+if __name__ == '__main__':
+    run_tool(main)
