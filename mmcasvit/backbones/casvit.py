@@ -8,7 +8,7 @@ import torch
 from mmcv.cnn import build_activation_layer, build_norm_layer
 from torch import Tensor, nn
 
-from ..checkpoints.casvit import adapt_release_state
+from ..checkpoints.casvit import adapt_release_state, from_release
 from ..layers import INTEGRATIONS, ConvMlp, DropPath
 from ..layers.checkpointing import checkpointed
 from ..registry import MODELS, TOKEN_MIXERS, register
@@ -134,6 +134,8 @@ class CASViT(PyramidBackbone):
     Source:
         CAS-ViT, arXiv 2408.03703. Numerically the release's detection backbone.
     """
+
+    from_release = staticmethod(from_release)
 
     def __init__(
         self,

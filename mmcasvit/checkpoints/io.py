@@ -3,6 +3,7 @@
 import argparse
 import pickle
 import re
+from collections.abc import Callable
 from pathlib import Path
 
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor, nn
 
 MIN_LOADED = 0.9
 _WRAPPERS = ('state_dict_ema', 'model_ema', 'ema', 'state_dict', 'model', 'backbone')
+_COUNTER = 'num_batches_tracked'
 _PREFIX = re.compile(r'^(module\.|backbone\.|encoder\.)+')
 
 
@@ -62,31 +64,47 @@ def strip_prefixes(state: dict[str, Tensor]) -> dict[str, Tensor]:
     return {_PREFIX.sub('', k): v for k, v in kept.items()}
 
 
-def load_pretrained(module: nn.Module, path: str | Path) -> str:
+def load_pretrained(
+    module: nn.Module,
+    path: str | Path,
+    convert: Callable[[dict[str, Tensor]], dict[str, Tensor]],
+) -> str:
     """Load a checkpoint file into a backbone and return the report.
+
+    Args:
+        module: The backbone.
+        path: A file of `torch.save`.
+        convert: Renames a release's keys to the module's.
 
     Raises:
         FileNotFoundError, ValueError: As `read_state_dict`.
         ValueError: If under 90 % of the module's tensors were found, or a shape
-            differs; the message lists what is missing.
+            differs; the message says which.
     """
-    state = strip_prefixes(read_state_dict(path))
-    try:
-        missing, unexpected = module.load_state_dict(state, strict=False)
-    except RuntimeError as error:
-        raise ValueError(f'{path} does not fit {type(module).__name__}: {error}')
-    wanted = len(module.state_dict())
-    loaded = wanted - len(missing)
-    report = f'{path}: {loaded} of {wanted} tensors loaded into {type(module).__name__}'
-    if missing:
+    state = convert(strip_prefixes(read_state_dict(path)))
+    own = {k: v for k, v in module.state_dict().items() if not k.endswith(_COUNTER)}
+    state = {k: v for k, v in state.items() if not k.endswith(_COUNTER)}
+    found = own.keys() & state.keys()
+    differing = [k for k in own if k in found and own[k].shape != state[k].shape]
+    name = type(module).__name__
+    report = f'{path}: {len(found)} of {len(own)} tensors loaded into {name}'
+    if missing := [k for k in own if k not in found]:
         report += f'; missing: {_some(missing)}'
-    if unexpected:
-        report += f'; not used: {_some(unexpected)}'
-    if loaded < MIN_LOADED * wanted:
+    if unused := [k for k in state if k not in found]:
+        report += f'; not used: {_some(unused)}'
+    if differing:
+        key = differing[0]
+        raise ValueError(
+            f'{path} does not fit {name}: {len(differing)} tensors differ in shape, '
+            f'{key} is {tuple(state[key].shape)} there and {tuple(own[key].shape)} '
+            'here. Check model.backbone.arch against the file'
+        )
+    if len(found) < MIN_LOADED * len(own):
         raise ValueError(
             f'{report}. Under {MIN_LOADED:.0%} is taken for the wrong file: check '
             'model.backbone.arch against it'
         )
+    module.load_state_dict(state, strict=False)
     return report
 
 

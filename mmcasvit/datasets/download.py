@@ -82,7 +82,7 @@ ADE20K = Source(
     (
         Archive(
             'http://data.csail.mit.edu/places/ADEchallenge/ADEChallengeData2016.zip',
-            967_382_037,
+            0,
             {
                 f'ADEChallengeData2016/{kind}/{split}': count
                 for kind in ('images', 'annotations')

@@ -33,6 +33,7 @@ SPLITS = {'training': 'train', 'validation': 'val'}
 SEMANTIC_CLASSES = ('background', *CLASSES)
 SIDES = ((256, 256), (256, 208), (208, 256))
 SIZES = (8.0, 200.0)
+MIN_INSIDE = 0.6
 MIN_VISIBLE = 0.3
 OTHER, BACKGROUND = 0, 1
 
@@ -74,7 +75,7 @@ class Scene:
             (y + top) * fine : (y + bottom) * fine,
             (x + left) * fine : (x + right) * fine,
         ]
-        if mask.sum() < 0.6 * sprite.mask.sum() or self._hides(owner[mask]):
+        if mask.sum() < MIN_INSIDE * sprite.mask.sum() or self._hides(owner[mask]):
             return False
         self._blend(sprite, x, y)
         owner[mask] = instance or len(self.names) + 1

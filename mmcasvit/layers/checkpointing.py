@@ -12,14 +12,14 @@ from torch.utils.checkpoint import checkpoint
 def _without_running_stats(module: nn.Module) -> Iterator[None]:
     """Keep batch norms that are training from updating their running statistics."""
     norms = [m for m in module.modules() if isinstance(m, _BatchNorm) and m.training]
-    tracked = [norm.track_running_stats for norm in norms]
+    before = [(norm.momentum, norm.num_batches_tracked) for norm in norms]
     for norm in norms:
-        norm.track_running_stats = False
+        norm.momentum, norm.num_batches_tracked = 0.0, None
     try:
         yield
     finally:
-        for norm, was in zip(norms, tracked, strict=True):
-            norm.track_running_stats = was
+        for norm, (momentum, count) in zip(norms, before, strict=True):
+            norm.momentum, norm.num_batches_tracked = momentum, count
 
 
 def checkpointed(module: nn.Module, x: Tensor) -> Tensor:
