@@ -15,5 +15,6 @@ for _problem in package_clashes():
 mmcv_ops.install()
 
 from .backbones import CASViT, PyramidBackbone  # noqa: E402
+from .engine.hooks import DrawResultsHook  # noqa: E402
 
-__all__ = ['CASViT', 'PyramidBackbone', '__version__']
+__all__ = ['CASViT', 'DrawResultsHook', 'PyramidBackbone', '__version__']

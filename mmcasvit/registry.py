@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from mmengine.registry import MODELS as ROOT_MODELS
 from mmengine.registry import Registry
+from torch import nn
 
 MODELS = ROOT_MODELS
 TOKEN_MIXERS = Registry('token mixer')
@@ -31,3 +32,23 @@ def register(registry: Registry) -> Callable[[type], type]:
         return registry.register_module(module=cls, force=redefined)
 
     return enter
+
+
+def build_token_mixer(cfg: dict, **defaults: object) -> nn.Module:
+    """Build a mixer of `TOKEN_MIXERS` from its config, whatever host is at work.
+
+    Args:
+        cfg: `type` and the mixer's own arguments.
+        defaults: Arguments that every mixer gets.
+
+    Raises:
+        ValueError: If there is no mixer of that type; the message lists those known.
+    """
+    arguments = {**defaults, **cfg}
+    name = arguments.pop('type', None)
+    if name not in TOKEN_MIXERS.module_dict:
+        raise ValueError(
+            f'token mixer {name!r} is unknown; known are '
+            f'{sorted(TOKEN_MIXERS.module_dict)}'
+        )
+    return TOKEN_MIXERS.module_dict[name](**arguments)

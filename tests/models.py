@@ -83,7 +83,9 @@ def detection_sample(size, with_objects):
 def semantic_sample(size, with_objects):
     from mmseg.structures import SegDataSample
 
-    labels = torch.randint(0, 7, (1, *size)) if with_objects else torch.full((1, *size), 255)
+    labels = (
+        torch.randint(0, 7, (1, *size)) if with_objects else torch.full((1, *size), 255)
+    )
     sample = SegDataSample(metainfo=meta(size))
     sample.gt_sem_seg = PixelData(data=labels)
     return sample

@@ -1,8 +1,8 @@
 """Make or fetch a data set in the layout that the configs expect.
 
-    python tools/prepare_data.py shapes    # embedded data, drawn on the spot (a minute)
-    python tools/prepare_data.py coco      # COCO 2017, 20 GB
-    python tools/prepare_data.py ade20k    # ADE20K challenge data, 1 GB
+python tools/prepare_data.py shapes    # embedded data, drawn on the spot (a minute)
+python tools/prepare_data.py coco      # COCO 2017, 20 GB
+python tools/prepare_data.py ade20k    # ADE20K challenge data, 1 GB
 """
 
 import argparse

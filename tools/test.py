@@ -8,7 +8,7 @@ import argparse
 
 from mmengine.config import DictAction
 
-from mmcasvit.engine.launch import load_config, run_tool, test
+from mmcasvit.engine.launch import evaluate, load_config, run_tool
 
 
 def parse_args() -> argparse.Namespace:
@@ -32,14 +32,16 @@ def parse_args() -> argparse.Namespace:
         metavar='KEY=VALUE',
         help='change the config: test_dataloader.batch_size=8',
     )
-    parser.add_argument('--local_rank', '--local-rank', type=int, help=argparse.SUPPRESS)
+    parser.add_argument(
+        '--local_rank', '--local-rank', type=int, help=argparse.SUPPRESS
+    )
     return parser.parse_args()
 
 
 def main() -> None:
     args = parse_args()
     cfg = load_config(args.config, args.cfg_options, args.work_dir, args.launcher)
-    test(cfg, args.checkpoint, args.out, args.show_dir)
+    evaluate(cfg, args.checkpoint, args.out, args.show_dir)
 
 
 if __name__ == '__main__':

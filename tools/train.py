@@ -1,6 +1,6 @@
 """Train a detector or segmentor.
 
-    python tools/train.py configs/mini/maskrcnn_casvit.py
+python tools/train.py configs/mini/maskrcnn_casvit.py
 """
 
 import argparse
@@ -39,7 +39,9 @@ def parse_args() -> argparse.Namespace:
         metavar='KEY=VALUE',
         help='change the config: model.backbone.arch=s train_cfg.max_epochs=1',
     )
-    parser.add_argument('--local_rank', '--local-rank', type=int, help=argparse.SUPPRESS)
+    parser.add_argument(
+        '--local_rank', '--local-rank', type=int, help=argparse.SUPPRESS
+    )
     return parser.parse_args()
 
 

@@ -50,10 +50,30 @@ def check_per_stage(name: str, values: tuple[int, ...]) -> None:
 
 
 CASVIT_ARCHS: dict[str, CASViTArch] = {
-    'xs': CASViTArch((48, 56, 112, 220), (2, 2, 4, 2), params=3.20, weights_id='16wKcwF6QMW5w_lyPYnDKjMNuoxQDfrLK'),
-    's': CASViTArch((48, 64, 128, 256), (3, 3, 6, 3), params=5.76, weights_id='1facFRq8s8oelYUtK1fj3fcfdoWoKDBQQ'),
-    'm': CASViTArch((64, 96, 192, 384), (3, 3, 6, 3), params=12.42, weights_id='13sQpSEf0h_uuh0jRy9V0yIW6ZsbDpVGy'),
-    't': CASViTArch((96, 128, 256, 512), (3, 3, 6, 3), params=21.76, weights_id='1NqoIUPbwBC91RTjTUvubAbOfGqo1VYT0'),
+    'xs': CASViTArch(
+        (48, 56, 112, 220),
+        (2, 2, 4, 2),
+        params=3.20,
+        weights_id='16wKcwF6QMW5w_lyPYnDKjMNuoxQDfrLK',
+    ),
+    's': CASViTArch(
+        (48, 64, 128, 256),
+        (3, 3, 6, 3),
+        params=5.76,
+        weights_id='1facFRq8s8oelYUtK1fj3fcfdoWoKDBQQ',
+    ),
+    'm': CASViTArch(
+        (64, 96, 192, 384),
+        (3, 3, 6, 3),
+        params=12.42,
+        weights_id='13sQpSEf0h_uuh0jRy9V0yIW6ZsbDpVGy',
+    ),
+    't': CASViTArch(
+        (96, 128, 256, 512),
+        (3, 3, 6, 3),
+        params=21.76,
+        weights_id='1NqoIUPbwBC91RTjTUvubAbOfGqo1VYT0',
+    ),
 }
 
 

@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from ..checkpoints.casvit import adapt_release_state, from_release
 from ..layers import INTEGRATIONS, ConvMlp, DropPath
 from ..layers.checkpointing import checkpointed
-from ..registry import MODELS, TOKEN_MIXERS, register
+from ..registry import MODELS, build_token_mixer, register
 from .archs import CASVIT_ARCHS, NUM_STAGES, CASViTArch, find_arch
 from .pyramid import PyramidBackbone
 
@@ -50,8 +50,8 @@ class Block(nn.Module):
         super().__init__()
         self.integration = INTEGRATIONS[integration](dim, norm_layer, act_layer)
         self.norm1 = norm_layer(dim)
-        self.token_mixer = TOKEN_MIXERS.build(
-            token_mixer, default_args=dict(dim=dim, norm_layer=norm_layer)
+        self.token_mixer = build_token_mixer(
+            token_mixer, dim=dim, norm_layer=norm_layer
         )
         self.norm2 = norm_layer(dim)
         self.mlp = ConvMlp(dim, int(dim * mlp_ratio), act_layer)
@@ -175,7 +175,9 @@ class CASViT(PyramidBackbone):
         dims = row.embed_dims
         stages = []
         for i, dim in enumerate(dims):
-            downsample = Downsample(dims[i - 1], dim, norm_layer) if i else nn.Identity()
+            downsample = (
+                Downsample(dims[i - 1], dim, norm_layer) if i else nn.Identity()
+            )
             blocks = [
                 make_block(dim, token_mixer=mixers[i], drop_path=rate)
                 for rate in rates[i]

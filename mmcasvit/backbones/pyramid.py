@@ -130,7 +130,7 @@ class PyramidBackbone(BaseModule):
         if untrained and not self._warned_untrained:
             self._warned_untrained = True
             print_log(
-                f'{type(self).__name__} trains with norm_eval=True, but its batch norms '
+                f'{type(self).__name__} trains with norm_eval=True, but its norms '
                 'hold mean 0 and variance 1: no weights were loaded. Set '
                 'model.backbone.norm_eval=False to train from scratch, or '
                 'model.backbone.init_cfg to a checkpoint.',

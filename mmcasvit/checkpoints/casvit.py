@@ -69,7 +69,7 @@ def to_release(state: dict[str, Tensor]) -> dict[str, Tensor]:
         foreign = [key for key in state if OURS_TO_RELEASE(key) is None]
         raise ValueError(
             f'{len(foreign)} keys are not of a CAS-ViT backbone, for example '
-            f'{foreign[0]!r}; pass the backbone\'s state dict alone'
+            f"{foreign[0]!r}; pass the backbone's state dict alone"
         )
     return renamed
 

@@ -94,7 +94,9 @@ def deform_conv_backward_parameters(
         return (_deform_conv(input, offset, w, None, geometry) * grad_output).sum()
 
     # The output is linear in the weight: its gradient is the same at any weight.
-    grad_weight.add_(gradients(product, [torch.zeros_like(grad_weight)])[0], alpha=scale)
+    grad_weight.add_(
+        gradients(product, [torch.zeros_like(grad_weight)])[0], alpha=scale
+    )
 
 
 def modulated_deform_conv_forward(

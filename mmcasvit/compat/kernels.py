@@ -74,7 +74,7 @@ def softnms(
 
 
 def _swap_remove(items: Tensor, removed: Tensor) -> Tensor:
-    """Drop items as the compiled loop does: the last one takes a dropped one's place."""
+    """Drop items as the compiled loop does: the last takes a dropped one's place."""
     if not removed.any():
         return items
     order, drop = items.tolist(), removed.tolist()
@@ -91,7 +91,9 @@ def _swap_remove(items: Tensor, removed: Tensor) -> Tensor:
 
 def _overlaps(box: Tensor, others: Tensor, offset: int) -> Tensor:
     """IoU of one box (4,) with others (N, 4), in their own precision."""
-    sides = torch.minimum(box[2:], others[:, 2:]) - torch.maximum(box[:2], others[:, :2])
+    sides = torch.minimum(box[2:], others[:, 2:]) - torch.maximum(
+        box[:2], others[:, :2]
+    )
     inter = (sides + offset).clamp(min=0).prod(1)
     area = (box[2:] - box[:2] + offset).prod()
     areas = (others[:, 2:] - others[:, :2] + offset).prod(1)

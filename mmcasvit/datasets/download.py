@@ -231,4 +231,6 @@ def unpack(file: Path, root: Path, report: Report) -> None:
                     archive.extract(member, root)
                 report(number + 1, len(members))
     except zipfile.BadZipFile as error:
-        raise DownloadError(f'{file} is no zip file: delete it and try again') from error
+        raise DownloadError(
+            f'{file} is no zip file: delete it and try again'
+        ) from error

@@ -57,7 +57,9 @@ class Scene:
     full: list[int] = field(default_factory=list)
     crowd: list[bool] = field(default_factory=list)
 
-    def paste(self, sprite: Sprite, x: int, y: int, instance: int | None = None) -> bool:
+    def paste(
+        self, sprite: Sprite, x: int, y: int, instance: int | None = None
+    ) -> bool:
         """Put a sprite's corner at pixel (x, y), unless it hid too much of another.
 
         Args:

@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,9 @@ def load_config(
     cfg.work_dir = work_dir or cfg.get('work_dir') or f'work_dirs/{Path(path).stem}'
     if not torch.cuda.is_available():
         cfg.merge_from_dict({'env_cfg.dist_cfg.backend': 'gloo'})
+        for node in _nodes(cfg.get('model')):
+            if node.get('type') == 'SyncBN':  # exists for GPUs only
+                node['type'] = 'BN'
     return cfg
 
 
@@ -74,7 +77,7 @@ def train(
     return runner
 
 
-def test(
+def evaluate(
     cfg: Config, checkpoint: str, out: str | None = None, show_dir: str | None = None
 ) -> dict[str, float]:
     """Evaluate a checkpoint.
@@ -82,7 +85,8 @@ def test(
     Args:
         cfg: From `load_config`.
         checkpoint: File with the model's weights.
-        out: Folder for `metrics.json` and `predictions.pkl`.
+        out: Folder for `metrics.json` and the predictions: COCO result files
+            (`predictions.bbox.json`, `predictions.segm.json`), or label maps.
         show_dir: Folder for pictures: the truth beside the prediction.
 
     Returns:
@@ -95,15 +99,12 @@ def test(
     if '://' not in checkpoint and not Path(checkpoint).is_file():
         raise PreflightError(f'no checkpoint at {checkpoint}')
     cfg.load_from = checkpoint
-    for node in _with_init_cfg(cfg.model):
-        node['init_cfg'] = None
-    evaluators = cfg.test_evaluator
-    evaluators = evaluators if isinstance(evaluators, list) else [evaluators]
+    for node in _nodes(cfg.model):  # the checkpoint replaces what they would read
+        if 'init_cfg' in node:
+            node['init_cfg'] = None
     if out is not None:
         Path(out).mkdir(parents=True, exist_ok=True)
-        dump = dict(type='DumpResults', out_file_path=str(Path(out) / 'predictions.pkl'))
-        evaluators = [*evaluators, dump]
-    cfg.test_evaluator = evaluators
+        _keep_predictions(cfg.test_evaluator, Path(out))
     if show_dir is not None:
         draw = dict(type='DrawResultsHook', out_dir=show_dir)
         cfg.custom_hooks = [*cfg.get('custom_hooks', []), draw]
@@ -114,12 +115,22 @@ def test(
     return metrics
 
 
-def _with_init_cfg(node: Any) -> list[dict]:
-    """Model configs that would read pretrained weights, which a checkpoint replaces."""
-    if not isinstance(node, dict):
-        return []
-    found = [node] if 'init_cfg' in node else []
-    return found + [n for value in node.values() for n in _with_init_cfg(value)]
+def _keep_predictions(evaluator: Any, out: Path) -> None:
+    """Let the hosts' metrics write what they evaluate, in the data set's own format."""
+    for metric in evaluator if isinstance(evaluator, list) else [evaluator]:
+        if metric.type == 'CocoMetric':
+            metric.outfile_prefix = str(out / 'predictions')
+        elif metric.type == 'IoUMetric':
+            metric.output_dir = str(out / 'predictions')
+
+
+def _nodes(node: Any) -> Iterator[dict]:
+    """Every dict in a config, from the outside in."""
+    if isinstance(node, dict):
+        yield node
+    if isinstance(node, dict | list | tuple):
+        for child in node.values() if isinstance(node, dict) else node:
+            yield from _nodes(child)
 
 
 def run_tool(main: Callable[[], Any]) -> None:

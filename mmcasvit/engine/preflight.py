@@ -32,7 +32,9 @@ def check_inputs(cfg: dict[str, Any], purpose: str) -> None:
     datasets = [d for name in LOADERS[purpose] for d in _datasets(cfg.get(name))]
     missing = sorted({p for d in datasets for p in _missing_paths(d)})
     if missing:
-        problems.append(f'data not found: {", ".join(missing)}. {_ways_to_data(missing)}')
+        problems.append(
+            f'data not found: {", ".join(missing)}. {_ways_to_data(missing)}'
+        )
     if purpose == 'train':
         problems += [_ways_to_weights(p) for p in _missing_weights(cfg.get('model'))]
     if problems:
@@ -53,11 +55,14 @@ def _datasets(node: Any) -> Iterator[dict]:
 
 
 def _missing_paths(dataset: dict) -> list[str]:
-    root = Path(dataset.get('data_root') or '')
-    parts = [dataset.get('ann_file') or '', *(dataset.get('data_prefix') or {}).values()]
-    paths = [root / part for part in parts if part]
-    if any('://' in str(part) for part in (root, *parts)):
+    root = dataset.get('data_root') or ''
+    parts = [
+        dataset.get('ann_file') or '',
+        *(dataset.get('data_prefix') or {}).values(),
+    ]
+    if any('://' in part for part in (root, *parts)):
         return []
+    paths = [Path(root) / part for part in parts if part]
     return [str(path) for path in paths if not path.exists()]
 
 

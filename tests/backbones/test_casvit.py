@@ -153,10 +153,16 @@ class TestArguments:
     @pytest.mark.parametrize(
         ('kwargs', 'message'),
         [
-            (dict(arch='xl'), r"arch 'xl' is unknown; known are \['m', 's', 't', 'xs'\]"),
+            (
+                dict(arch='xl'),
+                r"arch 'xl' is unknown; known are \['m', 's', 't', 'xs'\]",
+            ),
             (dict(integration='both'), "integration 'both' is unknown"),
             (dict(token_mixer=[dict(type='AdditiveTokenMixer')]), 'one config or 4'),
-            (dict(arch=dict(embed_dims=[8, 8], depths=[1] * 4)), 'embed_dims must be 4'),
+            (
+                dict(arch=dict(embed_dims=[8, 8], depths=[1] * 4)),
+                'embed_dims must be 4',
+            ),
             (dict(drop_path_rate=1.0), r'in \[0, 1\)'),
             (dict(out_indices=(0, 4)), r'ascending stage numbers in 0…3'),
             (dict(out_indices=(2, 1)), 'ascending'),

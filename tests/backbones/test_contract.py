@@ -157,7 +157,9 @@ class TestContract:
     def test_autocast(self, family):
         model = build(family).train()
         with torch.autocast('cpu', torch.bfloat16):
-            loss = sum(o.float().square().mean() for o in model(torch.randn(2, 3, 64, 64)))
+            loss = sum(
+                o.float().square().mean() for o in model(torch.randn(2, 3, 64, 64))
+            )
         loss.backward()
         assert all(p.grad.isfinite().all() for p in model.parameters())
 

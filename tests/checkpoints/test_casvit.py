@@ -82,7 +82,9 @@ class TestHook:
     def test_stages_that_are_not_built_are_left_out(self, release):
         model = CASViT('xs', out_indices=(1, 2))
         model.load_state_dict(release('casvit_xs'), strict=True)
-        assert torch.equal(model.norms['2'].weight, release('casvit_xs')['norm4.weight'])
+        assert torch.equal(
+            model.norms['2'].weight, release('casvit_xs')['norm4.weight']
+        )
 
     def test_foreign_and_missing_keys_are_errors(self, release):
         state = release('casvit_xs')
@@ -154,7 +156,10 @@ class TestFiles:
 
     def test_wrong_arch_is_refused(self, release, tmp_path):
         torch.save(release('casvit_m'), tmp_path / 'x.pth')
-        with pytest.raises(ValueError, match='does not fit CASViT: 691 tensors differ.*stem.conv1.weight'):
+        with pytest.raises(
+            ValueError,
+            match='does not fit CASViT: 691 tensors differ.*stem.conv1.weight',
+        ):
             load_pretrained(CASViT('s'), tmp_path / 'x.pth', from_release)
 
     def test_missing_file(self):

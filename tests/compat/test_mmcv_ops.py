@@ -44,9 +44,7 @@ class TestGolden:
     @pytest.mark.parametrize(('ratio', 'aligned'), [(0, True), (2, False)])
     def test_roi_align(self, mmcv_golden, ratio, aligned):
         x = mmcv_golden['feat'].clone().requires_grad_()
-        out = ops.roi_align(
-            x, mmcv_golden['rois'], 7, 1 / 16, ratio, 'avg', aligned
-        )
+        out = ops.roi_align(x, mmcv_golden['rois'], 7, 1 / 16, ratio, 'avg', aligned)
         out.backward(mmcv_golden['roi_grad'])
         name = f'roi_align_avg_sr{ratio}_aligned{aligned}'
         assert torch.equal(out, mmcv_golden[name])
@@ -127,7 +125,9 @@ def test_soft_nms_like_the_textbook():
     boxes = torch.rand(30, 4) * 50
     boxes[:, 2:] += boxes[:, :2] + 5
     scores = torch.rand(30)
-    dets, keep = ops.soft_nms(boxes, scores, sigma=0.5, min_score=0.2, method='gaussian')
+    dets, keep = ops.soft_nms(
+        boxes, scores, sigma=0.5, min_score=0.2, method='gaussian'
+    )
     left, decayed, wanted = list(range(30)), scores.tolist(), []
     while left:
         best = max(left, key=lambda i: decayed[i])
@@ -206,7 +206,7 @@ def test_same_as_compiled_operators():
     )
     if subprocess.run([sys.executable, '-c', probe], check=False).returncode == 3:
         pytest.skip('this mmcv has no compiled operators')
-    script = '''
+    script = """
 import torch
 from mmcv import _ext
 from mmcasvit.compat import kernels
@@ -217,7 +217,7 @@ for offset in (0, 1):
     a = _ext.nms(boxes, scores, iou_threshold=0.5, offset=offset)
     b = kernels.nms(boxes, scores, iou_threshold=0.5, offset=offset)
     assert torch.equal(a, b)
-'''
+"""
     subprocess.run([sys.executable, '-c', script], check=True)
 
 
@@ -227,11 +227,12 @@ class TestCuda:
     @pytest.mark.parametrize('offset', [0, 1])
     def test_nms(self, mmcv_golden, offset):
         _, keep = ops.nms(
-            mmcv_golden['boxes'].cuda(), mmcv_golden['scores'].cuda(), 0.5, offset=offset
+            mmcv_golden['boxes'].cuda(),
+            mmcv_golden['scores'].cuda(),
+            0.5,
+            offset=offset,
         )
-        assert torch.equal(
-            keep.cpu(), mmcv_golden[f'nms_iou0.5_offset{offset}_keep']
-        )
+        assert torch.equal(keep.cpu(), mmcv_golden[f'nms_iou0.5_offset{offset}_keep'])
 
     def test_roi_align(self, mmcv_golden):
         x = mmcv_golden['feat'].cuda().requires_grad_()

@@ -32,7 +32,9 @@ def test_all_results_are_there():
     wanted = {f'{a}_casvit.py' for a in ALGORITHMS}
     wanted |= set(MINI)
     schedules = dict(
-        maskrcnn='1x_coco', retinanet='1x_coco', upernet='160k_ade20k',
+        maskrcnn='1x_coco',
+        retinanet='1x_coco',
+        upernet='160k_ade20k',
         semanticfpn='40k_ade20k',
     )
     wanted |= {

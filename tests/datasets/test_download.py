@@ -34,7 +34,7 @@ class Server:
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):  # noqa: N802
+            def do_GET(self):
                 outer.answer(self)
 
             def log_message(self, *args):
@@ -144,12 +144,16 @@ class TestFailures:
     def test_a_dead_server(self, server, tmp_path, monkeypatch):
         monkeypatch.setattr(download, 'RETRIES', 2)
         server.cut = 0
-        with pytest.raises(DownloadError, match=r'Fetch it by hand, put it at .*data.zip'):
+        with pytest.raises(
+            DownloadError, match=r'Fetch it by hand, put it at .*data.zip'
+        ):
             prepare(source(server), tmp_path)
 
     def test_no_network(self, tmp_path):
         gone = Source('', (Archive('http://127.0.0.1:9/a.zip', 0, {'x': 1}),))
-        with pytest.raises(DownloadError, match=r'127.0.0.1:9/a.zip could not be fetched'):
+        with pytest.raises(
+            DownloadError, match=r'127.0.0.1:9/a.zip could not be fetched'
+        ):
             prepare(gone, tmp_path)
 
     def test_not_found(self, server, tmp_path):
@@ -159,7 +163,9 @@ class TestFailures:
         assert len(server.requests) == 1
 
     def test_wrong_size(self, server, tmp_path):
-        with pytest.raises(DownloadError, match=f'{len(BODY)} bytes instead of the publ'):
+        with pytest.raises(
+            DownloadError, match=f'{len(BODY)} bytes instead of the publ'
+        ):
             prepare(source(server, size=len(BODY) + 1), tmp_path)
         assert not (tmp_path / 'train').exists()
 
@@ -175,4 +181,6 @@ class TestFailures:
 
 def test_layouts_are_those_of_the_configs():
     assert SOURCES['coco'].archives[2].counts == {'train2017': 118_287}
-    assert 'ADEChallengeData2016/images/training' in SOURCES['ade20k'].archives[0].counts
+    assert (
+        'ADEChallengeData2016/images/training' in SOURCES['ade20k'].archives[0].counts
+    )

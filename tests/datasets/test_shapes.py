@@ -54,7 +54,9 @@ class TestFiles:
             coco = json.loads(
                 (shapes / 'annotations' / f'instances_{split}.json').read_text()
             )
-            assert [i['file_name'] for i in coco['images']] == [p.name for p in pictures]
+            assert [i['file_name'] for i in coco['images']] == [
+                p.name for p in pictures
+            ]
             assert [c['name'] for c in coco['categories']] == list(CLASSES)
             for info, label in zip(coco['images'], labels, strict=True):
                 map_ = cv2.imread(str(label), cv2.IMREAD_UNCHANGED)
@@ -62,7 +64,9 @@ class TestFiles:
                 assert map_.max() <= len(SEMANTIC_CLASSES)
 
     def test_train_and_val_differ(self, shapes):
-        a, b = (shapes / 'images' / s / '000000.jpg' for s in ('training', 'validation'))
+        a, b = (
+            shapes / 'images' / s / '000000.jpg' for s in ('training', 'validation')
+        )
         assert a.read_bytes() != b.read_bytes()
 
     def test_is_written_once(self, tmp_path):

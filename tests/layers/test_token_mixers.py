@@ -2,14 +2,14 @@ import pytest
 import torch
 
 from mmcasvit.layers import AdditiveTokenMixer
-from mmcasvit.registry import TOKEN_MIXERS
+from mmcasvit.registry import TOKEN_MIXERS, build_token_mixer
 
 MIXERS = {'AdditiveTokenMixer': {}}
 
 
 def build(name, dim=16):
     torch.manual_seed(0)
-    return TOKEN_MIXERS.build(dict(type=name, dim=dim, **MIXERS[name]))
+    return build_token_mixer(dict(type=name, **MIXERS[name]), dim=dim)
 
 
 @pytest.mark.parametrize('name', sorted(MIXERS))
@@ -74,3 +74,8 @@ def test_additive_mixer_is_the_formula():
     summed = phi(mixer.phi_q, q) + phi(mixer.phi_k, k)
     wanted = depthwise(mixer.proj, depthwise(mixer.ctx, summed) * v)
     torch.testing.assert_close(mixer(x), wanted, rtol=1e-10, atol=1e-12)
+
+
+def test_unknown_mixer_is_named():
+    with pytest.raises(ValueError, match=r"'Mix' is unknown; known are \['Additive"):
+        build_token_mixer(dict(type='Mix'), dim=8)

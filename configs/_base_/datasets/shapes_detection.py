@@ -13,7 +13,11 @@ metainfo = dict(
 train_pipeline = [
     dict(type='LoadImageFromFile'),
     dict(type='LoadAnnotations', with_bbox=True),
-    dict(type='RandomFlip', prob=[0.25, 0.25, 0.25], direction=['horizontal', 'vertical', 'diagonal']),
+    dict(
+        type='RandomFlip',
+        prob=[0.25, 0.25, 0.25],
+        direction=['horizontal', 'vertical', 'diagonal'],
+    ),
     dict(type='PackDetInputs'),
 ]
 test_pipeline = [

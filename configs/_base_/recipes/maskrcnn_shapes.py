@@ -15,9 +15,7 @@ model = dict(
     ),
     roi_head=dict(
         bbox_roi_extractor=dict(out_channels=width, finest_scale=28),
-        bbox_head=dict(
-            in_channels=width, fc_out_channels=256, num_classes=num_classes
-        ),
+        bbox_head=dict(in_channels=width, fc_out_channels=256, num_classes=num_classes),
         mask_roi_extractor=dict(out_channels=width, finest_scale=28),
         mask_head=dict(
             num_convs=2,
@@ -27,9 +25,7 @@ model = dict(
         ),
     ),
     train_cfg=dict(
-        rpn=dict(
-            assigner=dict(pos_iou_thr=0.5), sampler=dict(num=128)
-        ),
+        rpn=dict(assigner=dict(pos_iou_thr=0.5), sampler=dict(num=128)),
         rpn_proposal=dict(nms_pre=500, max_per_img=200),
         rcnn=dict(sampler=dict(num=64, pos_fraction=0.5)),
     ),

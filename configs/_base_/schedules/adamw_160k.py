@@ -8,9 +8,7 @@ optim_wrapper = dict(
 )
 param_scheduler = [
     dict(type='LinearLR', start_factor=1e-6, by_epoch=False, begin=0, end=1500),
-    dict(
-        type='PolyLR', eta_min=0.0, power=1.0, begin=1500, end=160000, by_epoch=False
-    ),
+    dict(type='PolyLR', eta_min=0.0, power=1.0, begin=1500, end=160000, by_epoch=False),
 ]
 # 8 GPUs with 2 images each
 auto_scale_lr = dict(enable=False, base_batch_size=16)

@@ -7,7 +7,12 @@ optim_wrapper = dict(
 param_scheduler = [
     dict(type='LinearLR', start_factor=0.001, by_epoch=False, begin=0, end=500),
     dict(
-        type='MultiStepLR', begin=0, end=12, by_epoch=True, milestones=[8, 11], gamma=0.1
+        type='MultiStepLR',
+        begin=0,
+        end=12,
+        by_epoch=True,
+        milestones=[8, 11],
+        gamma=0.1,
     ),
 ]
 # 8 GPUs with 4 images each

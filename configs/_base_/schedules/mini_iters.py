@@ -5,7 +5,5 @@ train_cfg = dict(
 )
 param_scheduler = [
     dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=50),
-    dict(
-        type='CosineAnnealingLR', eta_min=0.0, by_epoch=False, begin=0, end=max_iters
-    ),
+    dict(type='CosineAnnealingLR', eta_min=0.0, by_epoch=False, begin=0, end=max_iters),
 ]
