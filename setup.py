@@ -42,7 +42,7 @@ class SourceWithMim(sdist):
 version: dict[str, str] = {}
 exec((ROOT / 'mmcasvit' / 'version.py').read_text(), version)
 
-# What the hosts import without naming it among their requirements.
+# What the classic hosts import without naming it, or in newer releases than they fit.
 forgotten = [
     'setuptools<81',  # mmengine, mmdet: pkg_resources
     'ftfy',  # mmseg: text models' tokenizer
@@ -54,14 +54,13 @@ forgotten = [
     'rich',  # mmengine: logs and tables
 ]
 extras = {
-    # The maintained distributions: the default.
+    # The maintained distributions: the default. What they forget to name (torch and
+    # torchvision) the project itself requires.
     'onedl': [
         'onedl-mmengine>=0.10.12',
         'onedl-mmcv>=2.3.6',
         'onedl-mmdetection>=3.5.1',
         'onedl-mmsegmentation>=1.4.2',
-        'prettytable',
-        'rich',
     ],
     # The classic distributions.
     'openmmlab': [

@@ -26,10 +26,11 @@ test_pipeline = [
     dict(type='LoadAnnotations', reduce_zero_label=True),
     dict(type='PackSegInputs'),
 ]
+# The pictures are small: a worker would take more time from the model than it saves.
 train_dataloader = dict(
-    batch_size=4,
-    num_workers=1,
-    persistent_workers=True,
+    batch_size=2,
+    num_workers=0,
+    persistent_workers=False,
     sampler=dict(type='InfiniteSampler', shuffle=True),
     dataset=dict(
         type='BaseSegDataset',
@@ -44,8 +45,8 @@ train_dataloader = dict(
 )
 val_dataloader = dict(
     batch_size=1,
-    num_workers=1,
-    persistent_workers=True,
+    num_workers=0,
+    persistent_workers=False,
     sampler=dict(type='DefaultSampler', shuffle=False),
     dataset=dict(
         type='BaseSegDataset',

@@ -6,21 +6,34 @@ _base_ = [
 ]
 width = 64
 num_classes = 6
+norm_cfg = dict(type='BN')
 model = dict(
-    neck=dict(out_channels=width, num_outs=4),
+    neck=dict(out_channels=width, num_outs=4, norm_cfg=norm_cfg),
     rpn_head=dict(
         in_channels=width,
         feat_channels=width,
         anchor_generator=dict(scales=[3], ratios=[1.0], strides=[4, 8, 16, 32]),
     ),
     roi_head=dict(
-        bbox_roi_extractor=dict(out_channels=width, finest_scale=28),
-        bbox_head=dict(in_channels=width, fc_out_channels=256, num_classes=num_classes),
-        mask_roi_extractor=dict(out_channels=width, finest_scale=28),
+        bbox_roi_extractor=dict(
+            out_channels=width, finest_scale=28, roi_layer=dict(sampling_ratio=2)
+        ),
+        bbox_head=dict(
+            type='ConvFCBBoxHead',
+            num_shared_convs=2,
+            num_shared_fcs=1,
+            in_channels=width,
+            conv_out_channels=width,
+            fc_out_channels=256,
+            norm_cfg=norm_cfg,
+            num_classes=num_classes,
+        ),
+        mask_roi_extractor=dict(out_channels=width, roi_layer=dict(sampling_ratio=2)),
         mask_head=dict(
             num_convs=2,
             in_channels=width,
             conv_out_channels=width,
+            norm_cfg=norm_cfg,
             num_classes=num_classes,
         ),
     ),

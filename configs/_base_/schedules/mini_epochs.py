@@ -1,11 +1,10 @@
-max_epochs = 3
-train_cfg = dict(type='EpochBasedTrainLoop', max_epochs=max_epochs, val_interval=1)
+max_epochs = 4
+train_cfg = dict(type='EpochBasedTrainLoop', max_epochs=max_epochs, val_interval=2)
 val_cfg = dict(type='ValLoop')
 test_cfg = dict(type='TestLoop')
 optim_wrapper = dict(
     type='OptimWrapper',
-    optimizer=dict(type='AdamW', lr=1e-3, weight_decay=0.05),
-    paramwise_cfg=dict(norm_decay_mult=0.0, bias_decay_mult=0.0),
+    optimizer=dict(type='AdamW', lr=1e-3, weight_decay=0.05, fused=True),
     clip_grad=dict(max_norm=5.0),
 )
 param_scheduler = [
