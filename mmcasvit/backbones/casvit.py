@@ -193,7 +193,8 @@ class CASViT(PyramidBackbone):
             norm_eval=norm_eval,
             init_cfg=init_cfg,
         )
-        self.register_load_state_dict_pre_hook(adapt_release_state)
+        # The public method of this name is younger than PyTorch 2.4.
+        self._register_load_state_dict_pre_hook(adapt_release_state, with_module=True)
 
 
 def _stem(in_channels: int, dim: int, norm_layer: Layer) -> nn.Sequential:

@@ -9,6 +9,9 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+# Training scripts like to save their arguments beside the weights: plain data.
+torch.serialization.add_safe_globals([argparse.Namespace])
+
 MIN_LOADED = 0.9
 _WRAPPERS = ('state_dict_ema', 'model_ema', 'ema', 'state_dict', 'model', 'backbone')
 _COUNTER = 'num_batches_tracked'
@@ -34,8 +37,7 @@ def read_state_dict(path: str | Path, trust: bool = False) -> dict[str, Tensor]:
     if not path.is_file():
         raise FileNotFoundError(f'no checkpoint at {path}')
     try:
-        with torch.serialization.safe_globals([argparse.Namespace]):
-            checkpoint = torch.load(path, map_location='cpu', weights_only=not trust)
+        checkpoint = torch.load(path, map_location='cpu', weights_only=not trust)
     except (pickle.UnpicklingError, EOFError, RuntimeError) as error:
         raise ValueError(
             f'{path} does not read as plain weights: {str(error).splitlines()[0]}. If '

@@ -1,3 +1,4 @@
+import argparse
 import logging
 
 import pytest
@@ -165,6 +166,11 @@ class TestFiles:
     def test_missing_file(self):
         with pytest.raises(FileNotFoundError, match='no checkpoint at nowhere.pth'):
             read_state_dict('nowhere.pth')
+
+    def test_arguments_beside_the_weights_are_plain_data(self, release, tmp_path):
+        state = {'model': release('casvit_xs'), 'args': argparse.Namespace(lr=0.1)}
+        torch.save(state, tmp_path / 'x.pth')
+        assert read_state_dict(tmp_path / 'x.pth').keys() == state['model'].keys()
 
     def test_foreign_pickles_are_not_run(self, tmp_path):
         torch.save({'model': {}, 'code': CASViT}, tmp_path / 'x.pth')

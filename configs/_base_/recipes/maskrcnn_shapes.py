@@ -27,6 +27,8 @@ model = dict(
             fc_out_channels=256,
             norm_cfg=norm_cfg,
             num_classes=num_classes,
+            # Telling the classes apart is what takes longest to begin.
+            loss_cls=dict(loss_weight=2.0),
         ),
         mask_roi_extractor=dict(out_channels=width, roi_layer=dict(sampling_ratio=2)),
         mask_head=dict(
@@ -35,12 +37,15 @@ model = dict(
             conv_out_channels=width,
             norm_cfg=norm_cfg,
             num_classes=num_classes,
+            loss_mask=dict(loss_weight=2.0),
         ),
     ),
     train_cfg=dict(
         rpn=dict(assigner=dict(pos_iou_thr=0.5), sampler=dict(num=128)),
-        rpn_proposal=dict(nms_pre=500, max_per_img=200),
-        rcnn=dict(sampler=dict(num=64, pos_fraction=0.5)),
+        rpn_proposal=dict(nms_pre=250, max_per_img=120),
+        rcnn=dict(sampler=dict(num=48, pos_fraction=0.5)),
     ),
-    test_cfg=dict(rpn=dict(nms_pre=500, max_per_img=200)),
+    test_cfg=dict(
+        rpn=dict(nms_pre=500, max_per_img=200), rcnn=dict(mask_thr_binary=0.4)
+    ),
 )

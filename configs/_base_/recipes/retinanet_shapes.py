@@ -6,12 +6,14 @@ _base_ = [
 ]
 width = 64
 model = dict(
-    neck=dict(out_channels=width, num_outs=4),
+    neck=dict(out_channels=width, num_outs=4, norm_cfg=dict(type='BN')),
     bbox_head=dict(
         num_classes=6,
         in_channels=width,
         feat_channels=width,
         stacked_convs=2,
+        # The head is shared by all levels, whose statistics differ: no batch norm.
+        norm_cfg=dict(type='GN', num_groups=8),
         anchor_generator=dict(
             octave_base_scale=3,
             scales_per_octave=2,
