@@ -71,7 +71,7 @@ def detection_sample(size, with_objects):
     sample = DetDataSample(metainfo=meta(size))
     sample.gt_instances = InstanceData(
         bboxes=boxes,
-        labels=torch.arange(count),
+        labels=torch.zeros(count, dtype=torch.long),
         masks=BitmapMasks(masks, height, width),
     )
     sample.ignored_instances = InstanceData(

@@ -72,7 +72,7 @@ def train(
     if resume is not None:
         cfg.resume = True
         cfg.load_from = None if resume == 'auto' else resume
-    runner = Runner.from_cfg(cfg)
+    runner = _build_runner(cfg)
     runner.train()
     return runner
 
@@ -108,11 +108,20 @@ def evaluate(
     if show_dir is not None:
         draw = dict(type='DrawResultsHook', out_dir=show_dir)
         cfg.custom_hooks = [*cfg.get('custom_hooks', []), draw]
-    metrics = Runner.from_cfg(cfg).test()
+    metrics = _build_runner(cfg).test()
     if out is not None:
         target = Path(out) / 'metrics.json'
         target.write_text(json.dumps(metrics, indent=1, default=float))
     return metrics
+
+
+def _build_runner(cfg: Config) -> Runner:
+    """Build the runner; MMEngine's own start of processes takes GPUs for granted."""
+    if cfg.launcher == 'pytorch' and not torch.cuda.is_available():
+        torch.distributed.init_process_group('gloo')
+        wrapper = dict(type='MMDistributedDataParallel', device_ids=None)
+        cfg.setdefault('model_wrapper_cfg', dict(broadcast_buffers=False, **wrapper))
+    return Runner.from_cfg(cfg)
 
 
 def _keep_predictions(evaluator: Any, out: Path) -> None:
@@ -140,3 +149,6 @@ def run_tool(main: Callable[[], Any]) -> None:
     except PreflightError as error:
         print(error, file=sys.stderr)
         sys.exit(FAILED)
+    finally:
+        if torch.distributed.is_initialized():
+            torch.distributed.destroy_process_group()

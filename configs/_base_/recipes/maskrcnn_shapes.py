@@ -28,7 +28,7 @@ model = dict(
             norm_cfg=norm_cfg,
             num_classes=num_classes,
             # Telling the classes apart is what takes longest to begin.
-            loss_cls=dict(loss_weight=2.0),
+            loss_cls=dict(loss_weight=3.0),
         ),
         mask_roi_extractor=dict(out_channels=width, roi_layer=dict(sampling_ratio=2)),
         mask_head=dict(
@@ -42,8 +42,8 @@ model = dict(
     ),
     train_cfg=dict(
         rpn=dict(assigner=dict(pos_iou_thr=0.5), sampler=dict(num=128)),
-        rpn_proposal=dict(nms_pre=250, max_per_img=120),
-        rcnn=dict(sampler=dict(num=48, pos_fraction=0.5)),
+        rpn_proposal=dict(nms_pre=500, max_per_img=200),
+        rcnn=dict(sampler=dict(num=80, pos_fraction=0.3)),
     ),
     test_cfg=dict(
         rpn=dict(nms_pre=500, max_per_img=200), rcnn=dict(mask_thr_binary=0.4)

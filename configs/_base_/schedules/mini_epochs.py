@@ -18,3 +18,4 @@ param_scheduler = [
         convert_to_iter_based=True,
     ),
 ]
+randomness = dict(seed=0)
