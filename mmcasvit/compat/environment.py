@@ -11,6 +11,11 @@ FAMILIES = {
     'mmdet': ('onedl-mmdetection', 'mmdet'),
     'mmseg': ('onedl-mmsegmentation', 'mmsegmentation'),
 }
+HOW_TO_COMPILE = (
+    'pip install --force-reinstall --no-deps --no-build-isolation --no-cache-dir '
+    'onedl-mmcv (a C++ compiler at work for about an hour), or, for the classic '
+    'family, a wheel from https://download.openmmlab.com/mmcv/dist'
+)
 
 
 @functools.cache

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import torch
 from torch import Tensor
 
-from .environment import import_torchvision
+from .environment import HOW_TO_COMPILE, import_torchvision
 
 _TINY = torch.finfo(torch.float32).tiny
 
@@ -168,9 +168,7 @@ def _need_average(pool_mode: int) -> None:
     if pool_mode != 1:
         raise NotImplementedError(
             "roi_align with pool_mode='max' has no torchvision kernel. Use "
-            "pool_mode='avg', or install mmcv's compiled operators: pip install "
-            '--no-build-isolation --no-binary onedl-mmcv onedl-mmcv (compiles for '
-            'about an hour)'
+            f"pool_mode='avg', or install mmcv's compiled operators: {HOW_TO_COMPILE}"
         )
 
 

@@ -17,6 +17,7 @@ from typing import Any, NoReturn
 from mmengine.logging import print_log
 
 from . import deform_kernels, kernels
+from .environment import HOW_TO_COMPILE
 
 NAME = 'mmcv._ext'
 SERVED = {
@@ -44,11 +45,6 @@ SERVED = {
         )
     },
 }
-HOW_TO_COMPILE = (
-    'pip install --force-reinstall --no-deps --no-build-isolation --no-cache-dir '
-    'onedl-mmcv (a C++ compiler at work for about an hour), or, for the classic '
-    'family, a wheel from https://download.openmmlab.com/mmcv/dist'
-)
 
 
 class TorchvisionExt(ModuleType):
@@ -62,6 +58,7 @@ class TorchvisionExt(ModuleType):
         super().__init__(NAME, __doc__)
         self.__spec__ = ModuleSpec(NAME, loader=None, origin=__file__)
         self._reason = reason
+        self._announced = False
         for name, function in SERVED.items():
             setattr(self, name, _announcing(self, function))
 
@@ -72,22 +69,23 @@ class TorchvisionExt(ModuleType):
             return lambda: 'none: torchvision serves mmcv.ops'
         return functools.partial(_refuse, name)
 
-    @functools.cached_property
-    def announced(self) -> bool:
+    def announce(self) -> None:
         """Say once in the log that this module serves."""
+        if self._announced:
+            return
+        self._announced = True
         print_log(
             f'mmcv has no compiled operators here ({self._reason}); '
             "mmcasvit.compat.mmcv_ops serves mmcv.ops with torchvision's kernels",
             logger='current',
             level=logging.INFO,
         )
-        return True
 
 
 def _announcing(ext: TorchvisionExt, function: Callable) -> Callable:
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Any:
-        assert ext.announced
+        ext.announce()
         return function(*args, **kwargs)
 
     return call
