@@ -14,7 +14,15 @@ for _problem in package_clashes():
     warnings.warn(f'mmcasvit: {_problem}', stacklevel=2)
 mmcv_ops.install()
 
-from .backbones import CASViT, PyramidBackbone  # noqa: E402
+from .backbones import ACmixResNet, CASViT, PyramidBackbone  # noqa: E402
 from .engine.hooks import DrawResultsHook  # noqa: E402
+from .layers import ACmix  # noqa: E402
 
-__all__ = ['CASViT', 'DrawResultsHook', 'PyramidBackbone', '__version__']
+__all__ = [
+    'ACmix',
+    'ACmixResNet',
+    'CASViT',
+    'DrawResultsHook',
+    'PyramidBackbone',
+    '__version__',
+]

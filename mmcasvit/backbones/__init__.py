@@ -1,4 +1,5 @@
+from .acmix_resnet import ACmixResNet
 from .casvit import CASViT
 from .pyramid import PyramidBackbone
 
-__all__ = ['CASViT', 'PyramidBackbone']
+__all__ = ['ACmixResNet', 'CASViT', 'PyramidBackbone']

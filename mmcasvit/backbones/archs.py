@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 NUM_STAGES = 4
+Name = TypeVar('Name', str, int)
 Row = TypeVar('Row')
 
 
@@ -77,7 +78,33 @@ CASVIT_ARCHS: dict[str, CASViTArch] = {
 }
 
 
-def find_arch(archs: dict[str, Row], arch: str) -> Row:
+@dataclass(frozen=True)
+class ACmixResNetArch:
+    """An ACmix-ResNet variant.
+
+    Args:
+        depths: Blocks of the four stages.
+        params: Published parameters in millions, with the classification head.
+
+    Source:
+        ACmix, arXiv 2111.14556, Table 2; the figures are those of the release's README.
+    """
+
+    depths: tuple[int, ...]
+    params: float | None = None
+
+    def __post_init__(self) -> None:
+        check_per_stage('depths', self.depths)
+
+
+ACMIX_RESNET_ARCHS: dict[int, ACmixResNetArch] = {
+    26: ACmixResNetArch((1, 2, 4, 1), params=10.6),
+    38: ACmixResNetArch((2, 3, 5, 2), params=14.6),
+    50: ACmixResNetArch((3, 4, 6, 3), params=18.6),
+}
+
+
+def find_arch(archs: dict[Name, Row], arch: Name) -> Row:
     """Return the row named `arch`.
 
     Raises:

@@ -1,21 +1,18 @@
 """CAS-ViT: convolutional additive self-attention vision transformer."""
 
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 
 import torch
 from mmcv.cnn import build_activation_layer, build_norm_layer
 from torch import Tensor, nn
 
-from ..checkpoints.casvit import adapt_release_state, from_release
+from ..checkpoints.casvit import RELEASE
 from ..layers import INTEGRATIONS, ConvMlp, DropPath
-from ..layers.checkpointing import checkpointed
 from ..registry import MODELS, build_token_mixer, register
 from .archs import CASVIT_ARCHS, NUM_STAGES, CASViTArch, find_arch
-from .pyramid import PyramidBackbone
-
-Layer = Callable[..., nn.Module]
+from .pyramid import Layer, PyramidBackbone, Stage
 
 
 class Block(nn.Module):
@@ -80,30 +77,6 @@ class Downsample(nn.Sequential):
         self.norm = norm_layer(dim)
 
 
-class Stage(nn.Module):
-    """Downsampling (identity in the first stage), then the blocks.
-
-    Args:
-        downsample: Halves the side, or keeps it.
-        blocks: The stage's blocks.
-        with_cp: Compute the blocks' activations again in the backward pass.
-    """
-
-    def __init__(
-        self, downsample: nn.Module, blocks: Sequence[nn.Module], with_cp: bool
-    ) -> None:
-        super().__init__()
-        self.downsample = downsample
-        self.blocks = nn.ModuleList(blocks)
-        self.with_cp = with_cp
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = self.downsample(x)
-        for block in self.blocks:
-            x = checkpointed(block, x) if self.with_cp and self.training else block(x)
-        return x
-
-
 @register(MODELS)
 class CASViT(PyramidBackbone):
     """CAS-ViT as a pyramid backbone.
@@ -135,7 +108,7 @@ class CASViT(PyramidBackbone):
         CAS-ViT, arXiv 2408.03703. Numerically the release's detection backbone.
     """
 
-    from_release = staticmethod(from_release)
+    release = RELEASE
 
     def __init__(
         self,
@@ -193,8 +166,6 @@ class CASViT(PyramidBackbone):
             norm_eval=norm_eval,
             init_cfg=init_cfg,
         )
-        # The public method of this name is younger than PyTorch 2.4.
-        self._register_load_state_dict_pre_hook(adapt_release_state, with_module=True)
 
 
 def _stem(in_channels: int, dim: int, norm_layer: Layer) -> nn.Sequential:

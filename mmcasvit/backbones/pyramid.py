@@ -1,7 +1,7 @@
 """The one base class: a stem and stages become a pyramid of feature maps."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from mmengine.logging import print_log
@@ -10,8 +10,35 @@ from torch import Tensor, nn
 from torch.nn.modules.batchnorm import _BatchNorm
 
 from ..checkpoints.io import load_pretrained
+from ..checkpoints.release import Release
+from ..layers.checkpointing import checkpointed
 
 STEM_STRIDE = 4
+Layer = Callable[..., nn.Module]
+
+
+class Stage(nn.Module):
+    """Downsampling (identity in the first stage), then the blocks.
+
+    Args:
+        downsample: Halves the side, or keeps it.
+        blocks: The stage's blocks.
+        with_cp: Compute the blocks' activations again in the backward pass.
+    """
+
+    def __init__(
+        self, downsample: nn.Module, blocks: Sequence[nn.Module], with_cp: bool
+    ) -> None:
+        super().__init__()
+        self.downsample = downsample
+        self.blocks = nn.ModuleList(blocks)
+        self.with_cp = with_cp
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.downsample(x)
+        for block in self.blocks:
+            x = checkpointed(block, x) if self.with_cp and self.training else block(x)
+        return x
 
 
 class PyramidBackbone(BaseModule):
@@ -36,6 +63,7 @@ class PyramidBackbone(BaseModule):
             and raises where that is under 90 %.
 
     Attributes:
+        release: State dicts of the family's release, which load through a pre-hook.
         out_indices, out_channels, strides: One entry per returned map.
 
     Shape:
@@ -45,6 +73,8 @@ class PyramidBackbone(BaseModule):
     Raises:
         ValueError: If `out_indices` or `frozen_stages` is out of range.
     """
+
+    release: Release
 
     def __init__(
         self,
@@ -73,11 +103,8 @@ class PyramidBackbone(BaseModule):
         self.norms = nn.ModuleDict({str(i): norms[i] for i in self.out_indices})
         self._warned_untrained = False
         self._freeze()
-
-    @staticmethod
-    def from_release(state: dict[str, Tensor]) -> dict[str, Tensor]:
-        """Rename the keys of the authors' release to ours; own keys pass."""
-        return state
+        # The public method of this name is younger than PyTorch 2.4.
+        self._register_load_state_dict_pre_hook(self.release.adapt, with_module=True)
 
     def forward(self, x: Tensor) -> tuple[Tensor, ...]:
         if x.device.type == 'cpu':
@@ -95,7 +122,7 @@ class PyramidBackbone(BaseModule):
         """Initialise as `init_cfg` says; Pretrained weights are read by our reader."""
         cfg = self.init_cfg
         if isinstance(cfg, dict) and cfg.get('type') == 'Pretrained':
-            report = load_pretrained(self, cfg['checkpoint'], self.from_release)
+            report = load_pretrained(self, cfg['checkpoint'], self.release)
             print_log(report, logger='current')
             self._is_init = True
         else:

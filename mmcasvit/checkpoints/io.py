@@ -3,11 +3,12 @@
 import argparse
 import pickle
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+
+from .release import Release, summary
 
 # Training scripts like to save their arguments beside the weights: plain data.
 torch.serialization.add_safe_globals([argparse.Namespace])
@@ -66,50 +67,44 @@ def strip_prefixes(state: dict[str, Tensor]) -> dict[str, Tensor]:
     return {_PREFIX.sub('', k): v for k, v in kept.items()}
 
 
-def load_pretrained(
-    module: nn.Module,
-    path: str | Path,
-    convert: Callable[[dict[str, Tensor]], dict[str, Tensor]],
-) -> str:
+def load_pretrained(module: nn.Module, path: str | Path, release: Release) -> str:
     """Load a checkpoint file into a backbone and return the report.
 
     Args:
         module: The backbone.
-        path: A file of `torch.save`.
-        convert: Renames a release's keys to the module's.
+        path: A file of `torch.save`, with the release's keys or ours.
+        release: What the family's released files hold.
 
     Raises:
         FileNotFoundError, ValueError: As `read_state_dict`.
-        ValueError: If under 90 % of the module's tensors were found, or a shape
-            differs; the message says which.
+        ValueError: If under 90 % of the tensors that such a file holds were found, or a
+            shape differs; the message says which.
     """
-    state = convert(strip_prefixes(read_state_dict(path)))
+    state = release.to_ours(strip_prefixes(read_state_dict(path)))
     own = {k: v for k, v in module.state_dict().items() if not k.endswith(_COUNTER)}
     state = {k: v for k, v in state.items() if not k.endswith(_COUNTER)}
+    lacking = release.lacking(state, own)
     found = own.keys() & state.keys()
     differing = [k for k in own if k in found and own[k].shape != state[k].shape]
     name = type(module).__name__
     report = f'{path}: {len(found)} of {len(own)} tensors loaded into {name}'
-    if missing := [k for k in own if k not in found]:
-        report += f'; missing: {_some(missing)}'
+    if lacking:
+        report += f'; new, as no such file holds them: {summary(lacking)}'
+    if missing := [k for k in own if k not in found and k not in lacking]:
+        report += f'; missing: {summary(missing)}'
     if unused := [k for k in state if k not in found]:
-        report += f'; not used: {_some(unused)}'
+        report += f'; not used: {summary(unused)}'
     if differing:
         key = differing[0]
         raise ValueError(
             f'{path} does not fit {name}: {len(differing)} tensors differ in shape, '
             f'{key} is {tuple(state[key].shape)} there and {tuple(own[key].shape)} '
-            'here. Check model.backbone.arch against the file'
+            "here. Check the backbone's arch or depth against the file"
         )
-    if len(found) < MIN_LOADED * len(own):
+    if len(found) < MIN_LOADED * (len(own) - len(lacking)):
         raise ValueError(
-            f'{report}. Under {MIN_LOADED:.0%} is taken for the wrong file: check '
-            'model.backbone.arch against it'
+            f'{report}. Under {MIN_LOADED:.0%} is taken for the wrong file: check the '
+            "backbone's arch or depth against it"
         )
     module.load_state_dict(state, strict=False)
     return report
-
-
-def _some(keys: list[str], most: int = 6) -> str:
-    rest = f' and {len(keys) - most} more' if len(keys) > most else ''
-    return ', '.join(keys[:most]) + rest

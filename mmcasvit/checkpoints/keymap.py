@@ -9,8 +9,8 @@ class KeyMap:
 
     Args:
         prefixes: Old beginning of a key → new beginning.
-        infixes: Old part in a key's middle → new part. Each, and each replacement,
-            starts and ends with a dot, so that whole names are met.
+        infixes: Old part in a key → new part. Each, and each replacement, starts with a
+            dot and ends with one or at the key's end, so that whole names are met.
     """
 
     prefixes: dict[str, str]

@@ -1,0 +1,265 @@
+"""ACmix: convolution and self-attention on shared 1×1 projections."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from ..ops import local_attention
+from ..ops.checks import check_divides, check_odd, check_positive
+from ..ops.shift import compose_kernel, grouped_shift, grouped_shift_weight
+from ..registry import MODELS, register
+
+# Time of a multiply-add of the grouped form over that of a plain convolution, float32
+# on two CPU cores, by tools/benchmark.py: 128 channels prefer composing, 256 do not.
+_GROUPED_COST = 18
+
+
+class ShiftAndSum(nn.Module):
+    """The kernels that shift k² maps of each position and sum them.
+
+    Bare parameters, so that no initialisation of convolutions around it, by any
+    model's `init_weights`, overwrites the shifts they start as.
+
+    Args:
+        dim: Positions D.
+        num_heads: Convolutions N of each position.
+        kernel_size: k.
+        bias: Add a bias per output channel; the release has none.
+    """
+
+    def __init__(self, dim: int, num_heads: int, kernel_size: int, bias: bool) -> None:
+        super().__init__()
+        weight = grouped_shift_weight(dim, kernel_size, num_heads)
+        self.weight = nn.Parameter(weight)  # (D·N, k², k, k)
+        self.bias = nn.Parameter(torch.zeros(len(weight))) if bias else None
+
+
+@register(MODELS)
+class ACmix(nn.Module):
+    """out = α · attention(q, k, v) + β · convolution(q, k, v), with q, k, v = W·x.
+
+    The attention path looks at a window around each pixel; the position encoding p_j
+    of a key is shared by heads, and scores q_i·(k_j + p_i − p_j) need only k_j − p_j,
+    as softmax cancels q_i·p_i. The convolution path mixes the 3N maps of each of the D
+    positions to k² maps (fc), shifts each by one tap's offset, and sums.
+
+    The convolution path is linear in x. Unless x has very many channels it is computed
+    as one k×k convolution whose kernel is composed from the parts at every call, with
+    gradients to the parts: none of its maps exist.
+
+    Also a convolution layer for mm's `conv_cfg=dict(type='ACmix')`.
+
+    Args:
+        in_channels, out_channels: Channels; heads divide the second.
+        kernel_size: Side k of the convolution path's kernel, odd.
+        stride: Of both paths.
+        padding: None or dilation·(k // 2); no other gives both paths one size.
+        dilation: Of both paths.
+        groups: Only 1; here for mm's convolution builder.
+        bias: Give the convolution path a bias of its own. The release has none; the
+            projections always have theirs.
+        num_heads: Heads N, of D = out_channels/N channels.
+        attention_kernel_size: Side of the attention window, odd.
+        alpha, beta: Start of the paths' weights; with `learn_scales=False` they stay,
+            and a path with weight 0 is neither built nor computed.
+        learn_scales: Whether α and β are learned.
+
+    Shape:
+        input (B, in_channels, H, W), any H, W ≥ 1;
+        output (B, out_channels, ceil(H/stride), ceil(W/stride)).
+
+    Raises:
+        ValueError: If a size is even or < 1, heads do not divide the channels, padding
+            or groups are others than above, or both paths are off.
+
+    Note:
+        Multiply-adds a pixel: 3·C_in·C + k²·C_in·C (convolution) + 2·k_att²·C.
+        A convolution of the release sums channels in the order (D, N), its attention in
+        (N, D); they are added as they are.
+
+    Source:
+        ACmix, arXiv 2111.14556, Sec. 4. Numerically the release's operator, but for odd
+        sizes with stride 2, small maps and dilation, where the release fails.
+    """
+
+    def __init__(
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: int = 3,
+        stride: int = 1,
+        padding: int | None = None,
+        dilation: int = 1,
+        groups: int = 1,
+        bias: bool = False,
+        num_heads: int = 4,
+        attention_kernel_size: int = 7,
+        alpha: float = 0.5,
+        beta: float = 0.5,
+        learn_scales: bool = True,
+    ) -> None:
+        super().__init__()
+        if padding not in (None, dilation * (kernel_size // 2)):
+            raise ValueError(
+                f'padding must be None or dilation·(kernel_size // 2) = '
+                f'{dilation * (kernel_size // 2)}, got {padding}: both paths must have '
+                'one output size'
+            )
+        if groups != 1:
+            raise ValueError(f'groups must be 1, got {groups}; see num_heads')
+        if not learn_scales and alpha == beta == 0:
+            raise ValueError('alpha and beta are both fixed to 0: no path is left')
+        check_positive(in_channels=in_channels, stride=stride, dilation=dilation)
+        check_divides(num_heads, out_channels)
+        check_odd('kernel_size', kernel_size)
+        check_odd('attention_kernel_size', attention_kernel_size)
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.kernel_size, self.attention_kernel_size = (
+            kernel_size,
+            attention_kernel_size,
+        )
+        self.stride, self.dilation, self.num_heads = stride, dilation, num_heads
+        self.has_attention = learn_scales or alpha != 0
+        self.has_convolution = learn_scales or beta != 0
+
+        self.q = nn.Conv2d(in_channels, out_channels, 1)
+        self.k = nn.Conv2d(in_channels, out_channels, 1)
+        self.v = nn.Conv2d(in_channels, out_channels, 1)
+        dim = out_channels // num_heads
+        if self.has_attention:
+            self.position = nn.Conv2d(2, dim, 1)
+            self._add_scale('alpha', alpha, learn_scales)
+        if self.has_convolution:
+            self.fc = nn.Conv2d(3 * num_heads, kernel_size**2, 1, bias=False)
+            self.shift = ShiftAndSum(dim, num_heads, kernel_size, bias)
+            self._add_scale('beta', beta, learn_scales)
+
+    def _add_scale(self, name: str, value: float, learn: bool) -> None:
+        scale = torch.full((1,), float(value))
+        if learn:
+            self.register_parameter(name, nn.Parameter(scale))
+        else:
+            self.register_buffer(name, scale)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.composes:
+            return self._sum_of_composed_paths(x)
+        q, k, v = self.project(x)
+        convolution = self.shift_and_sum(q, k, v)
+        if not self.has_attention:
+            return convolution
+        return convolution + self.alpha.to(q.dtype) * self.attend(q, k, v)
+
+    @property
+    def composes(self) -> bool:
+        """Whether the convolution path is computed as one composed convolution.
+
+        A grouped convolution's multiply-add costs many of a plain one's: composing
+        wins until the input has very many channels.
+        """
+        if not hasattr(self, 'fc'):
+            return True
+        grouped = 3 + self.kernel_size**2
+        return self.in_channels < _GROUPED_COST * grouped
+
+    def _sum_of_composed_paths(self, x: Tensor) -> Tensor:
+        if not self.has_attention:
+            return self.convolve(x)
+        # α · Σ_j w_j v_j = Σ_j w_j (α v_j): the scale needs no map of its own.
+        attention = self.attend(*self.project(x, scale_v=self.alpha))
+        return attention + self.convolve(x) if self.has_convolution else attention
+
+    def project(self, x: Tensor, scale_v: Tensor | float = 1.0) -> Sequence[Tensor]:
+        """q, k and v, each (B, C, H, W), by one 1×1 convolution."""
+        parts = (self.q, 1.0), (self.k, 1.0), (self.v, scale_v)
+        weight = torch.cat([conv.weight * scale for conv, scale in parts])
+        bias = torch.cat([conv.bias * scale for conv, scale in parts])
+        return F.conv2d(x, weight, bias).chunk(3, dim=1)
+
+    def attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """The attention path, without α."""
+        k = k.unflatten(1, (self.num_heads, -1)) - self._position(k)
+        return local_attention(
+            q,
+            k.flatten(1, 2),
+            v,
+            self.num_heads,
+            self.attention_kernel_size,
+            self.stride,
+            self.dilation,
+        )
+
+    def shift_and_sum(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        """The convolution path from its maps, times β, as in the paper's figure."""
+        maps = torch.cat((q, k, v), 1).unflatten(1, (3 * self.num_heads, -1))
+        fc = self.fc.weight.flatten(1)
+        taps = torch.einsum('mj,bjdhw->bdmhw', fc, maps)
+        return grouped_shift(
+            taps.flatten(1, 2),
+            self.beta * self.shift.weight,
+            None if self.shift.bias is None else self.beta * self.shift.bias,
+            self.stride,
+            self.dilation,
+        )
+
+    def _position(self, like: Tensor) -> Tensor:
+        """Encoding of the pixels' places in [−1, 1]², (D, H, W), channels last."""
+        y, x = (torch.linspace(-1, 1, n, device=like.device) for n in like.shape[2:])
+        grid = torch.stack(torch.meshgrid(x, y, indexing='xy'), -1)  # (H, W, 2)
+        weight, bias = self.position.weight.flatten(1), self.position.bias
+        return F.linear(grid.to(weight), weight, bias).permute(2, 0, 1).to(like)
+
+    def convolve(self, x: Tensor) -> Tensor:
+        """The convolution path, times β."""
+        kernel, taps, bias = self.composed()
+        geometry = self.stride, self.dilation * (self.kernel_size // 2), self.dilation
+        # Outside the map there are no biases to shift in: border pixels sum fewer taps.
+        inside = x.new_ones(1, 1, *x.shape[2:])
+        constant = F.conv2d(inside, taps, None, *geometry)
+        return F.conv2d(x, kernel, bias, *geometry) + constant
+
+    def composed(self) -> tuple[Tensor, Tensor, Tensor | None]:
+        """The convolution path as one convolution, β included.
+
+        Returns:
+            kernel (C, C_in, k, k); taps (C, 1, k, k), what the projections' biases add
+            from each tap that lies inside the map; bias (C,) or None.
+        """
+        if not hasattr(self, 'fc'):
+            return self.kernel, self.taps, self.kernel_bias
+        # Composed in the parameters' own precision, whatever autocast does to maps.
+        with torch.autocast(self.beta.device.type, enabled=False):
+            convs = (self.q, self.k, self.v)
+            weight = torch.cat([conv.weight.flatten(1) for conv in convs])
+            bias = torch.cat([conv.bias for conv in convs])[:, None]
+            fc, shift = self.fc.weight.flatten(1), self.beta * self.shift.weight
+            kernel, taps = (
+                compose_kernel(part.unflatten(0, (3 * self.num_heads, -1)), fc, shift)
+                for part in (weight, bias)
+            )
+            own = self.shift.bias
+            return kernel, taps, None if own is None else self.beta * own
+
+    def reparameterize(self) -> 'ACmix':
+        """Replace the convolution path's parts by their composed kernel, for inference.
+
+        fc, shift and β become the buffers `kernel` and `taps`; outputs stay the same.
+        """
+        if hasattr(self, 'fc'):
+            composed = [None if x is None else x.detach() for x in self.composed()]
+            del self.fc, self.shift, self.beta
+            for name, value in zip(
+                ('kernel', 'taps', 'kernel_bias'), composed, strict=True
+            ):
+                self.register_buffer(name, value)
+        return self
+
+    def extra_repr(self) -> str:
+        return (
+            f'{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, '
+            f'attention_kernel_size={self.attention_kernel_size}, '
+            f'num_heads={self.num_heads}, stride={self.stride}, '
+            f'dilation={self.dilation}'
+        )
