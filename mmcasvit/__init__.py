@@ -15,7 +15,7 @@ for _problem in package_clashes():
 mmcv_ops.install()
 
 from .backbones import ACmixResNet, CASViT, PyramidBackbone  # noqa: E402
-from .engine.hooks import DrawResultsHook  # noqa: E402
+from .engine.hooks import DrawResultsHook, LogScalesHook  # noqa: E402
 from .layers import ACmix  # noqa: E402
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     'ACmixResNet',
     'CASViT',
     'DrawResultsHook',
+    'LogScalesHook',
     'PyramidBackbone',
     '__version__',
 ]

@@ -27,12 +27,21 @@ def _seed():
     np.random.seed(0)
 
 
-@pytest.fixture(scope='session')
-def casvit_golden():
-    """Arrays the release computes, and the release's keys with their shapes."""
-    arrays = dict(np.load(DATA / 'casvit.npz'))
+def golden(name):
+    """Arrays a release computes, and the release's keys with their shapes."""
+    arrays = dict(np.load(DATA / f'{name}.npz'))
     keys = json.loads(zlib.decompress(arrays.pop('keys').tobytes()))
     return arrays, keys
+
+
+@pytest.fixture(scope='session')
+def casvit_golden():
+    return golden('casvit')
+
+
+@pytest.fixture(scope='session')
+def acmix_golden():
+    return golden('acmix')
 
 
 @pytest.fixture(scope='session')

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..ops import local_attention
-from ..ops.checks import check_divides, check_odd, check_positive
+from ..ops.checks import check_divides, check_odd, check_positive, own_precision
 from ..ops.shift import compose_kernel, grouped_shift, grouped_shift_weight
 from ..registry import MODELS, register
 
@@ -230,7 +230,7 @@ class ACmix(nn.Module):
         if not hasattr(self, 'fc'):
             return self.kernel, self.taps, self.kernel_bias
         # Composed in the parameters' own precision, whatever autocast does to maps.
-        with torch.autocast(self.beta.device.type, enabled=False):
+        with own_precision(self.beta):
             convs = (self.q, self.k, self.v)
             weight = torch.cat([conv.weight.flatten(1) for conv in convs])
             bias = torch.cat([conv.bias for conv in convs])[:, None]

@@ -8,14 +8,19 @@ weights again instead of keeping them: the peak memory is that of a few maps.
 
 import math
 from collections.abc import Iterator
-from functools import lru_cache
 
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
-from .checks import check_divides, check_maps, check_odd, check_positive
+from .checks import (
+    check_divides,
+    check_maps,
+    check_odd,
+    check_positive,
+    own_precision,
+)
 from .fold import (
     Tiles,
     add_to_windows,
@@ -75,9 +80,10 @@ def local_attention(
     check_positive(stride=stride, dilation=dilation)
     side = _FUSED_TILE if _fused(q) else _PLAIN_TILE
     tiles = Tiles(tuple(q.shape[2:]), kernel_size, stride, dilation, side)
-    if torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v)):
-        return _LocalAttention.apply(q, k, v, num_heads, tiles)
-    return _forward(q, k, v, num_heads, tiles)
+    learns = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
+    with own_precision(q):
+        attend = _LocalAttention.apply if learns else _forward
+        return attend(q, k, v, num_heads, tiles)
 
 
 # Measured: small tiles waste least where products are cheap to start; a fused kernel
@@ -94,12 +100,12 @@ def _fused(q: Tensor) -> bool:
     return q.device.type != 'cpu' or q.dtype in (torch.float16, torch.bfloat16)
 
 
-@lru_cache(maxsize=64)
-def _mask(tiles: Tiles, dtype: torch.dtype, device: torch.device) -> Tensor:
+def _mask(tiles: Tiles, like: Tensor) -> Tensor:
     """(queries of a tile, keys of its window): 0 where a query sees a key, else −∞."""
-    sees = tiles.sees(0)[:, None, :, None] & tiles.sees(1)[None, :, None, :]
-    mask = torch.zeros(sees.shape, dtype=dtype).masked_fill_(~sees, -math.inf)
-    return mask.flatten(2).flatten(0, 1).to(device)
+    rows, cols = (tiles.sees(axis, like.device) for axis in (0, 1))
+    sees = rows[:, None, :, None] & cols[None, :, None, :]
+    mask = like.new_zeros(sees.shape).masked_fill_(~sees, -math.inf)
+    return mask.flatten(2).flatten(0, 1)
 
 
 def _attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor) -> Tensor:
@@ -126,7 +132,7 @@ def _forward(q: Tensor, k: Tensor, v: Tensor, num_heads: int, tiles: Tiles) -> T
     q, k, v = (split_heads(x, num_heads) for x in (q, k, v))
     queries = query_tiles(pad_queries(every(q, tiles.stride), tiles), tiles)
     keys, values = (key_windows(pad_keys(x, tiles), tiles) for x in (k, v))
-    mask = _mask(tiles, q.dtype, q.device)
+    mask = _mask(tiles, q)
     out = empty_queries(q, tiles)
     out_tiles = query_tiles(out, tiles)
     for rows in _chunks(q, tiles):
@@ -144,7 +150,7 @@ def _backward(
     keys, values = (key_windows(x, tiles) for x in padded)
     queries = query_tiles(pad_queries(every(q, tiles.stride), tiles), tiles)
     grads = query_tiles(pad_queries(grad, tiles), tiles)
-    mask = _mask(tiles, q.dtype, q.device)
+    mask = _mask(tiles, q)
 
     d_query = empty_queries(q, tiles)
     d_query_tiles = query_tiles(d_query, tiles)

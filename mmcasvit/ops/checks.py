@@ -1,5 +1,8 @@
 """Checks that operators share, with errors a person can act on."""
 
+from contextlib import AbstractContextManager, nullcontext
+
+import torch
 from torch import Tensor
 
 
@@ -50,3 +53,11 @@ def check_maps(**maps: Tensor) -> None:
                 f'{name} must be {first.dtype} on {first.device} as {first_name}, got '
                 f'{other.dtype} on {other.device}: use {name}.to({first_name})'
             )
+
+
+def own_precision(x: Tensor) -> AbstractContextManager:
+    """Context in which autocast does not touch what is computed on x's device."""
+    device = x.device.type
+    if not torch.amp.is_autocast_available(device):  # meta
+        return nullcontext()
+    return torch.autocast(device, enabled=False)

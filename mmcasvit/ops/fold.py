@@ -81,10 +81,10 @@ class Tiles:
         padding = [p for p in range(self.padded[axis]) if not r <= p < r + side]
         return padding, [r + mirror(p - r, side) for p in padding]
 
-    def sees(self, axis: int) -> Tensor:
+    def sees(self, axis: int, device: torch.device) -> Tensor:
         """(queries of a tile, keys of its window) along an axis: who sees whom."""
-        first = self.stride * torch.arange(self.tile[axis])[:, None]
-        offset = torch.arange(self.window[axis]) - first
+        first = self.stride * torch.arange(self.tile[axis], device=device)[:, None]
+        offset = torch.arange(self.window[axis], device=device) - first
         inside = (offset >= 0) & (offset <= 2 * self.radius)
         return inside & (offset % self.dilation == 0)
 

@@ -1,0 +1,1 @@
+_base_ = './acmix/maskrcnn_acmix_resnet50_1x_coco.py'
