@@ -20,8 +20,8 @@ ALLOWED = {
     'datasets': set(),
     'layers': {'registry', 'ops'},
     'backbones': {'registry', 'ops', 'layers', 'checkpoints'},
-    'engine': {'registry', 'layers', 'compat', 'checkpoints', 'datasets'},
-    'analysis': {'ops', 'layers', 'backbones'},
+    'engine': {'registry', 'layers', 'backbones', 'compat', 'checkpoints', 'datasets'},
+    'analysis': {'registry', 'ops', 'layers', 'backbones'},
     '__init__': {'compat', 'layers', 'backbones', 'version', 'engine'},
 }
 

@@ -87,9 +87,9 @@ def local_attention(
 
 
 # Measured: small tiles waste least where products are cheap to start; a fused kernel
-# wants larger ones. Weights of a chunk stay in a CPU's cache, and fill a GPU.
+# wants larger ones. A chunk stays in a CPU's cache, and fills a GPU.
 _PLAIN_TILE, _FUSED_TILE = 4, 8
-_CHUNK_WEIGHTS = {'cpu': 2**19, 'cuda': 2**25}
+_CHUNK_ELEMENTS = {'cpu': 2**20, 'cuda': 2**26}
 
 
 def _fused(q: Tensor) -> bool:
@@ -193,8 +193,8 @@ class _LocalAttention(torch.autograd.Function):
 
 
 def _chunks(q: Tensor, tiles: Tiles) -> Iterator[slice]:
-    weights = _CHUNK_WEIGHTS['cpu' if q.device.type == 'cpu' else 'cuda']
-    return tiles.chunks(weights, maps=q.shape[0] * q.shape[1])
+    elements = _CHUNK_ELEMENTS['cpu' if q.device.type == 'cpu' else 'cuda']
+    return tiles.chunks(elements, maps=q.shape[0] * q.shape[1], dim=q.shape[-1])
 
 
 def _gather(parts: Tensor) -> Tensor:

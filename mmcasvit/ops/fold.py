@@ -88,15 +88,17 @@ class Tiles:
         inside = (offset >= 0) & (offset <= 2 * self.radius)
         return inside & (offset % self.dilation == 0)
 
-    def chunks(self, weights: int, maps: int) -> Iterator[slice]:
+    def chunks(self, elements: int, maps: int, dim: int) -> Iterator[slice]:
         """Rows of tiles to work through at a time, at least one.
 
         Args:
-            weights: Attention weights that a chunk may hold.
+            elements: What a chunk's weights, keys and values may come to.
             maps: Maps side by side: batch times heads.
+            dim: Channels D of a head.
         """
-        per_row = maps * self.counts[1] * math.prod(self.tile + self.window)
-        rows = max(1, weights // per_row)
+        tile, window = math.prod(self.tile), math.prod(self.window)
+        per_row = maps * self.counts[1] * window * (tile + 2 * dim)
+        rows = max(1, elements // per_row)
         for first in range(0, self.counts[0], rows):
             yield slice(first, min(first + rows, self.counts[0]))
 

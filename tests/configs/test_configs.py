@@ -5,12 +5,14 @@ import re
 
 import pytest
 import torch
+from mmengine.config import Config
 from models import CONFIGS, SHIPPED, batch, build, load, predict, train_step
 
-from mmcasvit.backbones.archs import CASVIT_ARCHS
+from mmcasvit.backbones.archs import ACMIX_RESNET_ARCHS, CASVIT_ARCHS
 
 ALGORITHMS = ('maskrcnn', 'retinanet', 'upernet', 'semanticfpn')
-MINI = [f'mini/{algorithm}_casvit.py' for algorithm in ALGORITHMS]
+FAMILIES = dict(casvit=CASVIT_ARCHS, acmix=[f'resnet{d}' for d in ACMIX_RESNET_ARCHS])
+MINI = [f'mini/{a}_{family}.py' for a in ALGORITHMS for family in FAMILIES]
 SMALL = dict(embed_dims=[8, 12, 16, 20], depths=[1, 1, 1, 1])
 
 
@@ -29,7 +31,7 @@ def small_model(algorithm, **preprocessor):
 
 
 def test_all_results_are_there():
-    wanted = {f'{a}_casvit.py' for a in ALGORITHMS}
+    wanted = {f'{a}_{family}.py' for a in ALGORITHMS for family in FAMILIES}
     wanted |= set(MINI)
     schedules = dict(
         maskrcnn='1x_coco',
@@ -38,9 +40,10 @@ def test_all_results_are_there():
         semanticfpn='40k_ade20k',
     )
     wanted |= {
-        f'casvit/{algorithm}_casvit_{arch}_{schedule}.py'
+        f'{family}/{algorithm}_{family}_{arch}_{schedule}.py'
         for algorithm, schedule in schedules.items()
-        for arch in CASVIT_ARCHS
+        for family, archs in FAMILIES.items()
+        for arch in archs
     }
     assert wanted <= set(SHIPPED)
 
@@ -63,8 +66,6 @@ def test_takes_a_step(name):
 @pytest.mark.parametrize('name', [n for n in SHIPPED if n.startswith('casvit/')])
 class TestResults:
     def test_backbone_weights_and_channels_belong_together(self, name):
-        from mmengine.config import Config
-
         cfg = Config.fromfile(CONFIGS / name)
         arch = re.search(r'casvit_(xs|s|m|t)_', name)[1]
         backbone = cfg.model.backbone
@@ -77,22 +78,35 @@ class TestResults:
         head = cfg.model.get('neck') or cfg.model.decode_head
         assert list(head.in_channels) == [dims[i] for i in indices]
 
-    def test_recipe(self, name):
-        from mmengine.config import Config
 
-        cfg = Config.fromfile(CONFIGS / name)
-        optimizer, loop = cfg.optim_wrapper.optimizer, cfg.train_cfg
-        lr, decay, batch_size, length = {
-            'maskrcnn': (2e-4, 1e-4, 4, 12),
-            'retinanet': (2e-4, 1e-4, 4, 12),
-            'semanticfpn': (2e-4, 1e-4, 4, 40_000),
-            'upernet': (6e-5, 1e-2, 2, 160_000),
-        }[re.match(r'casvit/([a-z]+)_', name)[1]]
-        assert (optimizer.type, optimizer.lr) == ('AdamW', lr)
-        assert optimizer.weight_decay == decay
-        assert cfg.train_dataloader.batch_size == batch_size
-        assert cfg.auto_scale_lr.base_batch_size == 8 * batch_size
-        assert loop.get('max_epochs') == length or loop.get('max_iters') == length
+@pytest.mark.parametrize('name', [n for n in SHIPPED if n.startswith('acmix/')])
+def test_acmix_backbone_and_channels_belong_together(name):
+    cfg = Config.fromfile(CONFIGS / name)
+    backbone = cfg.model.backbone
+    assert backbone.depth == int(re.search(r'resnet(\d+)_', name)[1])
+    assert backbone.get('init_cfg') is None
+    assert not backbone.get('norm_eval')
+    indices = backbone.get('out_indices', (0, 1, 2, 3))
+    head = cfg.model.get('neck') or cfg.model.decode_head
+    assert list(head.in_channels) == [256 * 2**i for i in indices]
+    assert cfg.custom_hooks == [dict(type='LogScalesHook')]
+
+
+@pytest.mark.parametrize('name', [n for n in SHIPPED if re.match('(casvit|acmix)/', n)])
+def test_recipe(name):
+    cfg = Config.fromfile(CONFIGS / name)
+    optimizer, loop = cfg.optim_wrapper.optimizer, cfg.train_cfg
+    lr, decay, batch_size, length = {
+        'maskrcnn': (2e-4, 1e-4, 4, 12),
+        'retinanet': (2e-4, 1e-4, 4, 12),
+        'semanticfpn': (2e-4, 1e-4, 4, 40_000),
+        'upernet': (6e-5, 1e-2, 2, 160_000),
+    }[re.match(r'[a-z]+/([a-z]+)_', name)[1]]
+    assert (optimizer.type, optimizer.lr) == ('AdamW', lr)
+    assert optimizer.weight_decay == decay
+    assert cfg.train_dataloader.batch_size == batch_size
+    assert cfg.auto_scale_lr.base_batch_size == 8 * batch_size
+    assert loop.get('max_epochs') == length or loop.get('max_iters') == length
 
 
 @pytest.mark.parametrize('algorithm', ALGORITHMS)
@@ -131,8 +145,6 @@ class TestAnySize:
 
 @pytest.mark.parametrize('name', ['semanticfpn_casvit.py', 'upernet_casvit.py'])
 def test_sync_bn_in_the_heads_is_reverted_by_the_runner(name):
-    from mmengine.config import Config
-
     norm = Config.fromfile(CONFIGS / name).model.decode_head.norm_cfg
     assert norm.type == 'SyncBN'
     model = build(load(name))

@@ -6,11 +6,17 @@ import pytest
 import yaml
 from models import CONFIGS
 
-from mmcasvit.backbones.archs import CASVIT_ARCHS
+from mmcasvit.backbones.archs import ACMIX_RESNET_ARCHS, CASVIT_ARCHS
 
 ROOT = CONFIGS.parent
-METAFILE = yaml.safe_load((CONFIGS / 'casvit' / 'metafile.yml').read_text())
-MODELS = {model['Name']: model for model in METAFILE['Models']}
+FAMILIES = ('casvit', 'acmix')
+MODELS = {
+    model['Name']: model
+    for family in FAMILIES
+    for model in yaml.safe_load((CONFIGS / family / 'metafile.yml').read_text())[
+        'Models'
+    ]
+}
 
 
 def metrics(name):
@@ -22,11 +28,12 @@ def metrics(name):
 
 def test_index_finds_the_metafile():
     index = yaml.safe_load((CONFIGS / 'model-index.yml').read_text())
+    assert index['Import'] == [f'configs/{f}/metafile.yml' for f in FAMILIES]
     assert all((ROOT / path).is_file() for path in index['Import'])
 
 
 def test_every_result_has_its_config():
-    names = {p.stem for p in (CONFIGS / 'casvit').glob('*.py')}
+    names = {p.stem for family in FAMILIES for p in (CONFIGS / family).glob('*.py')}
     assert set(MODELS) == names
     assert all((ROOT / m['Config']).is_file() for m in MODELS.values())
 
@@ -49,3 +56,15 @@ def test_tables(readme, arch):
     semantic_fpn = metrics(f'semanticfpn_casvit_{arch}_40k_ade20k')
     assert float(cells[5]) == semantic_fpn['mIoU']
     assert metrics(f'upernet_casvit_{arch}_160k_ade20k') == {}
+
+
+@pytest.mark.parametrize('readme', ['README.md', 'configs/acmix/README.md'])
+@pytest.mark.parametrize('depth', sorted(ACMIX_RESNET_ARCHS))
+def test_acmix_tables(readme, depth):
+    """Parameters are the published ones; there is no result to quote."""
+    [row] = re.findall(
+        rf'^\| ACmix-ResNet-{depth} \|.*$', (ROOT / readme).read_text(), re.MULTILINE
+    )
+    cells = [cell.strip() for cell in row.strip('|').split('|')]
+    assert float(cells[1]) == ACMIX_RESNET_ARCHS[depth].params
+    assert all('Results' not in m for name, m in MODELS.items() if 'acmix' in name)

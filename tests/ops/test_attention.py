@@ -79,8 +79,8 @@ def test_chunks_do_not_change_the_result(monkeypatch):
 
     q, k, v = inputs((21, 30), channels=8)
     whole = local_attention(q, k, v, 2)
-    monkeypatch.setitem(attention._CHUNK_WEIGHTS, 'cpu', 1)
-    assert len(list(Tiles((21, 30), 7, 1, 1, 4).chunks(1, 4))) == 6
+    monkeypatch.setitem(attention._CHUNK_ELEMENTS, 'cpu', 1)
+    assert len(list(Tiles((21, 30), 7, 1, 1, 4).chunks(1, 4, 4))) == 6
     rows = local_attention(q, k, v, 2)
     torch.testing.assert_close(whole, rows, rtol=0, atol=1e-6)
 

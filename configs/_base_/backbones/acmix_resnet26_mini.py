@@ -1,3 +1,3 @@
-backbone = dict(type='ACmixResNet', depth=26, base_channels=32)
-pyramid_channels = [128, 256, 512, 1024]
+backbone = dict(type='ACmixResNet', depth=26, base_channels=24)
+pyramid_channels = [96, 192, 384, 768]
 custom_hooks = [dict(type='LogScalesHook')]

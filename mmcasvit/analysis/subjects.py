@@ -1,0 +1,142 @@
+"""What can be benchmarked by name: operators, backbones, a config's backbone."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import torch
+from mmengine.config import Config
+from mmengine.model import revert_sync_batchnorm
+from torch import Tensor, nn
+
+from ..backbones import ACmixResNet, CASViT
+from ..backbones.archs import ACMIX_RESNET_ARCHS, CASVIT_ARCHS
+from ..layers import ACmix, AdditiveTokenMixer
+from ..ops import local_attention
+from ..ops.reference import acmix_unfold, local_attention_unfold
+from ..registry import MODELS
+from .benchmark import Subject
+
+
+@dataclass(frozen=True)
+class Setting:
+    """At what subjects are measured.
+
+    Args:
+        size: H, W: of the picture for backbones, of the map for operators.
+        batch: Pictures at a time.
+        channels: C of operators.
+        num_heads: Heads of operators.
+        device, dtype: Where and in which precision.
+    """
+
+    size: tuple[int, int]
+    batch: int = 1
+    channels: int = 64
+    num_heads: int = 4
+    device: torch.device = field(default_factory=lambda: torch.device('cpu'))
+    dtype: torch.dtype = torch.float32
+
+    def map(self, channels: int) -> Tensor:
+        """A random map (B, channels, H, W), channels last."""
+        shape = self.batch, channels, *self.size
+        x = torch.randn(shape, device=self.device, dtype=self.dtype)
+        return x.contiguous(memory_format=torch.channels_last)
+
+    def place(self, module: nn.Module) -> nn.Module:
+        """A module where and as maps are."""
+        return module.to(self.device, self.dtype, memory_format=torch.channels_last)
+
+
+class Textbook(nn.Module):
+    """The textbook ACmix on a layer's parameters and contiguous maps."""
+
+    def __init__(self, layer: ACmix) -> None:
+        super().__init__()
+        self.layer = layer
+
+    def forward(self, x: Tensor) -> Tensor:
+        layer = self.layer
+        parts = dict(layer.named_parameters())
+        return acmix_unfold(
+            x.contiguous(), parts, layer.num_heads, layer.attention_kernel_size
+        )
+
+
+def _attention(
+    name: str, setting: Setting, operator: Callable[..., Tensor], last: bool
+) -> Subject:
+    maps = [setting.map(setting.channels).requires_grad_() for _ in range(3)]
+    if not last:
+        maps = [x.detach().contiguous().requires_grad_() for x in maps]
+    return Subject(name, lambda: operator(*maps, setting.num_heads), maps)
+
+
+def _module(
+    name: str,
+    setting: Setting,
+    make: Callable[[], nn.Module],
+    channels: int | None = None,
+) -> Subject:
+    # Norms use their running statistics, in the forward pass and the training step.
+    module = setting.place(revert_sync_batchnorm(make())).eval()
+    return Subject.of(name, module, setting.map(channels or setting.channels))
+
+
+def operators() -> dict[str, Callable[[str, Setting], Subject]]:
+    """Operators on C channels: name → maker."""
+
+    def layer(make: Callable[[int, int], nn.Module]) -> Callable[..., Subject]:
+        return lambda name, s: _module(name, s, lambda: make(s.channels, s.num_heads))
+
+    def acmix(channels: int, heads: int) -> ACmix:
+        return ACmix(channels, channels, num_heads=heads)
+
+    return {
+        'conv1x1': layer(lambda c, _: nn.Conv2d(c, c, 1)),
+        'conv3x3': layer(lambda c, _: nn.Conv2d(c, c, 3, padding=1)),
+        'acmix': layer(acmix),
+        'acmix_unfold': layer(lambda c, heads: Textbook(acmix(c, heads))),
+        'attention': partial(_attention, operator=local_attention, last=True),
+        'attention_unfold': partial(
+            _attention, operator=local_attention_unfold, last=False
+        ),
+        'additive': layer(lambda c, _: AdditiveTokenMixer(c)),
+    }
+
+
+def backbones() -> dict[str, Callable[[], nn.Module]]:
+    """Backbones with random weights: name → maker."""
+    plain = dict(stages_with_acmix=(False,) * 4)
+    made = {f'casvit_{arch}': partial(CASViT, arch) for arch in CASVIT_ARCHS}
+    for depth in ACMIX_RESNET_ARCHS:
+        made[f'acmix_resnet{depth}'] = partial(ACmixResNet, depth)
+        made[f'resnet{depth}'] = partial(ACmixResNet, depth, **plain)
+    return made
+
+
+def make_subject(name: str, setting: Setting) -> Subject:
+    """Build what `name` means.
+
+    Args:
+        name: An operator, a backbone, or a config file, whose backbone is taken.
+        setting: At what it is to be measured.
+
+    Raises:
+        ValueError: If the name is unknown; the message lists those known.
+    """
+    if name in operators():
+        return operators()[name](name, setting)
+    if name in backbones():
+        return _module(name, setting, backbones()[name], channels=3)
+    if name.endswith('.py') and Path(name).is_file():
+        backbone = Config.fromfile(name).model.backbone
+        backbone.pop('init_cfg', None)
+        return _module(
+            Path(name).stem, setting, partial(MODELS.build, backbone), channels=3
+        )
+    raise ValueError(
+        f'{name!r} is no config file and not one of the operators '
+        f'{sorted(operators())} or backbones {sorted(backbones())}'
+    )
