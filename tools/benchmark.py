@@ -56,9 +56,12 @@ def main() -> None:
         device,
         DTYPES[args.dtype],
     )
-    subjects = [make_subject(name, setting) for name in args.names]
+    try:
+        subjects = [make_subject(name, setting) for name in args.names]
+    except ValueError as error:
+        raise PreflightError(str(error)) from error
     modes = ['forward', 'train'] if args.mode == 'both' else [args.mode]
-    found = environment(device) | vars(args)
+    found = vars(args) | environment(device)
     print(
         f'{found["device_name"]} ({device}), {found["threads"]} threads, '
         f'PyTorch {found["torch"]}, {args.dtype}, batch {args.batch}, '

@@ -2,9 +2,9 @@
 
 Six classes of shaded, textured, rotated objects, 8 to 200 pixels, each class around a
 color of its own, that hide one another on textured backgrounds; bent sticks that belong
-to no class; groups marked as crowd; pictures without objects. One set serves both hosts:
-COCO instance json (polygons, and RLE where a mask has a hole) and ADE-style label maps
-(0 = other, 1 = background, then the classes; use `reduce_zero_label=True`).
+to no class; groups marked as crowd; pictures without objects. One set serves both
+hosts: COCO instance json (polygons, and RLE where a mask has a hole) and ADE-style
+label maps (0 = other, 1 = background, then the classes; use `reduce_zero_label=True`).
 """
 
 import json

@@ -267,3 +267,28 @@ def test_prepare_shapes_says_where(tmp_path, monkeypatch):
         'prepare_data.py', 'shapes', '--root', 'mine', cwd=tmp_path, code=2
     )
     assert 'mine holds other data' in output
+
+
+class TestBenchmark:
+    def test_measures_and_writes(self, tmp_path):
+        args = ['conv3x3', 'acmix', '--size', 12, 20, '--channels', 8, '--batch', 2]
+        output = run_tool(
+            'benchmark.py', *args, '--runs', 2, '--out', 'x.json', cwd=tmp_path
+        )
+        said = '1 threads, PyTorch .*, float32, batch 2, 12×20, 8 channels.*, 2 runs'
+        assert re.search(said, output)
+        written = json.loads((tmp_path / 'x.json').read_text())
+        assert written['torch'] in output
+        for mode in ('forward', 'train'):
+            conv, acmix = written[mode]
+            assert (conv['name'], acmix['name']) == ('conv3x3', 'acmix')
+            assert len(acmix['seconds']) == 2
+            ratio = acmix['median'] / conv['median']
+            assert acmix['ratio'] == pytest.approx(ratio)
+            assert f'{ratio:.2f}' in output
+
+    def test_names_what_it_knows(self, tmp_path):
+        output = run_tool('benchmark.py', 'resnet51', cwd=tmp_path, code=2)
+        assert "'resnet51' is no config file" in output
+        assert 'acmix_resnet50' in output
+        assert 'Traceback' not in output
