@@ -41,6 +41,13 @@ val_dataloader = dict(
 test_dataloader = val_dataloader
 val_evaluator = dict(ann_file=data_root + 'annotations/instances_val.json')
 test_evaluator = val_evaluator
+# Three hundred pictures: many rounds.
+max_epochs = 20
+train_cfg = dict(max_epochs=max_epochs, val_interval=max_epochs)
+param_scheduler = [
+    _base_.param_scheduler[0],
+    dict(_base_.param_scheduler[1], end=max_epochs),
+]
 model = dict(
     backbone=_base_.backbone,
     neck=dict(in_channels=_base_.pyramid_channels),

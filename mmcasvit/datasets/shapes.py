@@ -225,7 +225,7 @@ def _to_rle(segmentation: Any, shape: tuple[int, int]) -> dict[str, Any]:
 
 def write_shapes(
     root: str | Path,
-    num_train: int = 1400,
+    num_train: int = 2100,
     num_val: int = 150,
     seed: int = 0,
     progress: Callable[[Iterable[int], str], Iterable[int]] | None = None,

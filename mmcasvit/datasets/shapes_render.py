@@ -157,10 +157,10 @@ def _random_color(rng: np.random.Generator) -> Image:
 
 
 def _object_color(rng: np.random.Generator, name: str) -> Image:
-    """A color around the class's own: one in five looks more like a neighbour's."""
+    """A color around the class's own; one in twenty looks like a neighbour's."""
     step = HUES / len(CLASSES)
-    hue = step * CLASSES.index(name) + rng.normal(0, 0.4 * step)
-    return _color(hue, rng.uniform(60, 220), rng.uniform(60, 230))
+    hue = step * CLASSES.index(name) + rng.normal(0, 0.25 * step)
+    return _color(hue, rng.uniform(90, 220), rng.uniform(70, 230))
 
 
 def _smooth_noise(

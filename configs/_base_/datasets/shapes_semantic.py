@@ -12,7 +12,7 @@ metainfo = dict(
     ],
 )
 # Small pictures: on a CPU, how many are seen counts for more than how sharp they are.
-scale = (160, 160)
+scale = (128, 128)
 train_pipeline = [
     dict(type='LoadImageFromFile'),
     dict(type='LoadAnnotations', reduce_zero_label=True),
@@ -32,7 +32,7 @@ test_pipeline = [
 ]
 # The pictures are small: a worker would take more time from the model than it saves.
 train_dataloader = dict(
-    batch_size=4,
+    batch_size=8,
     num_workers=0,
     persistent_workers=False,
     sampler=dict(type='InfiniteSampler', shuffle=True),

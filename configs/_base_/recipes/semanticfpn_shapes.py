@@ -4,10 +4,10 @@ _base_ = [
     '../runtime_mmseg.py',
     '../schedules/mini_iters.py',
 ]
-default_hooks = dict(checkpoint=dict(interval=2000))
+default_hooks = dict(checkpoint=dict(interval=1800))
 width = 64
 model = dict(
-    data_preprocessor=dict(size=(160, 160)),
+    data_preprocessor=dict(size=(128, 128)),
     neck=dict(out_channels=width, norm_cfg=dict(type='BN')),
     decode_head=dict(
         in_channels=[width] * 4,

@@ -1,5 +1,5 @@
-max_epochs = 3
-train_cfg = dict(type='EpochBasedTrainLoop', max_epochs=max_epochs, val_interval=3)
+max_epochs = 2
+train_cfg = dict(type='EpochBasedTrainLoop', max_epochs=max_epochs, val_interval=2)
 val_cfg = dict(type='ValLoop')
 test_cfg = dict(type='TestLoop')
 optim_wrapper = dict(
