@@ -4,7 +4,7 @@ _base_ = [
     '../runtime_mmseg.py',
     '../schedules/mini_iters.py',
 ]
-default_hooks = dict(checkpoint=dict(interval=1800))
+default_hooks = dict(checkpoint=dict(interval=1300))
 num_classes = 7
 # Four pixels of five are background.
 loss = dict(class_weight=[0.5, 1.5, 1.5, 1.5, 1.5, 1.5, 1.5])
