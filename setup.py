@@ -70,8 +70,8 @@ extras = {
         'mmsegmentation==1.2.2',
         *forgotten,
     ],
-    # The tests.
-    'test': ['pytest', 'pytest-xdist'],
+    # The tests; timm's token mixers are what ours are compared with.
+    'test': ['pytest', 'pytest-xdist', 'timm'],
 }
 extras['dev'] = [*extras['test'], 'ruff']
 

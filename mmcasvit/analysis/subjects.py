@@ -12,7 +12,13 @@ from torch import Tensor, nn
 
 from ..backbones import ACmixResNet, CASViT
 from ..backbones.archs import ACMIX_RESNET_ARCHS, CASVIT_ARCHS
-from ..layers import ACmix, AdditiveTokenMixer
+from ..layers import (
+    ACmix,
+    AdditiveTokenMixer,
+    MultiHeadSelfAttention,
+    SeparableSelfAttention,
+    SwiftAttention,
+)
 from ..ops import local_attention
 from ..ops.reference import acmix_unfold, local_attention_unfold
 from ..registry import MODELS
@@ -103,6 +109,9 @@ def operators() -> dict[str, Callable[[str, Setting], Subject]]:
             _attention, operator=local_attention_unfold, last=False
         ),
         'additive': layer(lambda c, _: AdditiveTokenMixer(c)),
+        'self_attention': layer(MultiHeadSelfAttention),
+        'separable': layer(lambda c, _: SeparableSelfAttention(c)),
+        'swift': layer(lambda c, _: SwiftAttention(c)),
     }
 
 

@@ -1,10 +1,22 @@
 import pytest
 import torch
+from torch import nn
 
-from mmcasvit.layers import AdditiveTokenMixer
+from mmcasvit import CASViT
+from mmcasvit.layers import (
+    AdditiveTokenMixer,
+    MultiHeadSelfAttention,
+    SeparableSelfAttention,
+    SwiftAttention,
+)
 from mmcasvit.registry import TOKEN_MIXERS, build_token_mixer
 
-MIXERS = {'AdditiveTokenMixer': {}}
+MIXERS = {
+    'AdditiveTokenMixer': {},
+    'MultiHeadSelfAttention': dict(num_heads=2),
+    'SeparableSelfAttention': {},
+    'SwiftAttention': {},
+}
 
 
 def build(name, dim=16):
@@ -74,6 +86,87 @@ def test_additive_mixer_is_the_formula():
     summed = phi(mixer.phi_q, q) + phi(mixer.phi_k, k)
     wanted = depthwise(mixer.proj, depthwise(mixer.ctx, summed) * v)
     torch.testing.assert_close(mixer(x), wanted, rtol=1e-10, atol=1e-12)
+
+
+def copy_into(theirs, **ours):
+    """Fill their parameters, by attribute path, with ours, whatever the shape."""
+    for path, tensors in ours.items():
+        parameter = theirs.get_parameter(path.replace('__', '.'))
+        joined = (
+            torch.cat([t.flatten(1) for t in tensors])
+            if len(tensors) > 1
+            else (tensors[0])
+        )
+        parameter.data.copy_(joined.reshape(parameter.shape))
+
+
+@pytest.mark.parametrize('size', [(1, 1), (3, 7), (13, 20)])
+class TestAgainstOthers:
+    """The comparators, against independent implementations of the same papers."""
+
+    def test_self_attention(self, size):
+        mixer = MultiHeadSelfAttention(12, num_heads=3).double()
+        theirs = nn.MultiheadAttention(12, 3, batch_first=True).double()
+        copy_into(
+            theirs,
+            in_proj_weight=[mixer.qkv.weight],
+            in_proj_bias=[mixer.qkv.bias],
+            out_proj__weight=[mixer.proj.weight],
+            out_proj__bias=[mixer.proj.bias],
+        )
+        x = torch.randn(2, 12, *size, dtype=torch.float64)
+        tokens = x.flatten(2).transpose(1, 2)
+        wanted, _ = theirs(tokens, tokens, tokens)
+        torch.testing.assert_close(mixer(x).flatten(2).transpose(1, 2), wanted)
+
+    def test_separable(self, size):
+        timm = pytest.importorskip('timm.models.mobilevit')
+        mixer = SeparableSelfAttention(12).double()
+        theirs = timm.LinearSelfAttention(12).double()
+        parts = (mixer.score, mixer.key, mixer.value)
+        copy_into(
+            theirs,
+            qkv_proj__weight=[conv.weight for conv in parts],
+            qkv_proj__bias=[conv.bias[:, None] for conv in parts],
+            out_proj__weight=[mixer.proj.weight],
+            out_proj__bias=[mixer.proj.bias],
+        )
+        x = torch.randn(2, 12, *size, dtype=torch.float64)
+        wanted = theirs(x.flatten(2)[:, :, None])[:, :, 0]
+        torch.testing.assert_close(mixer(x).flatten(2), wanted)
+
+    def test_swift(self, size):
+        timm = pytest.importorskip('timm.models.swiftformer')
+        mixer = SwiftAttention(12).double()
+        theirs = timm.EfficientAdditiveAttention(12, 12).double()
+        pairs = dict(to_query='query', to_key='key', proj='mix', final='proj')
+        for their_name, our_name in pairs.items():
+            conv = getattr(mixer, our_name)
+            weight = {f'{their_name}__weight': [conv.weight]}
+            copy_into(theirs, **weight, **{f'{their_name}__bias': [conv.bias]})
+        copy_into(theirs, w_g=[mixer.score])
+        x = torch.randn(2, 12, *size, dtype=torch.float64)
+        torch.testing.assert_close(mixer(x), theirs(x))
+
+
+def test_heads_must_divide():
+    with pytest.raises(ValueError, match='12 channels do not split into num_heads=5'):
+        MultiHeadSelfAttention(12, num_heads=5)
+
+
+@pytest.mark.parametrize('name', sorted(MIXERS))
+def test_in_casvits_place(name):
+    arch = dict(embed_dims=[8, 12, 16, 20], depths=[1, 1, 1, 1])
+    model = CASViT(arch, token_mixer=dict(type=name, **MIXERS[name]))
+    pyramid = model(torch.randn(2, 3, 33, 50))
+    assert [o.shape[1:] for o in pyramid] == [
+        (8, 9, 13),
+        (12, 5, 7),
+        (16, 3, 4),
+        (20, 2, 2),
+    ]
+    sum(o.square().mean() for o in pyramid).backward()
+    assert [n for n, p in model.named_parameters() if p.grad is None] == []
 
 
 def test_unknown_mixer_is_named():
