@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 CLASSES = ('ball', 'box', 'triangle', 'star', 'ring', 'cross')
 SUPERSAMPLE = 4
-HUES = 180  # OpenCV's full circle
 
 Image = NDArray[np.float32]
 Mask = NDArray[np.bool_]
@@ -30,7 +29,7 @@ class Sprite:
 
 
 def draw_object(rng: np.random.Generator, name: str, size: float) -> Sprite:
-    """Draw an object of a class: random pose, texture and shading, a typical color.
+    """Draw an object of a class: random pose, color, texture and shading.
 
     Args:
         rng: Source of all randomness.
@@ -40,7 +39,7 @@ def draw_object(rng: np.random.Generator, name: str, size: float) -> Sprite:
     mask = _silhouette(rng, name, size)
     alpha = _coverage(mask)
     height = _bevel(mask, width=0.5 if name in ('ball', 'ring') else 0.12)
-    base = _object_color(rng, name)
+    base = _random_color(rng)
     texture = _object_texture(rng, alpha.shape)
     light = _lambert(rng, height)
     color = base * texture[..., None] * light[..., None]
@@ -147,20 +146,10 @@ def _lambert(rng: np.random.Generator, height: Image) -> Image:
     return (0.45 + 0.75 * np.clip(shine, 0, 1)).astype(np.float32)
 
 
-def _color(hue: float, saturation: float, value: float) -> Image:
-    hsv = np.array([[[hue % HUES, saturation, value]]], np.uint8)
-    return cv2.cvtColor(hsv, cv2.COLOR_HSV2BGR)[0, 0].astype(np.float32)
-
-
 def _random_color(rng: np.random.Generator) -> Image:
-    return _color(rng.uniform(0, HUES), rng.uniform(30, 220), rng.uniform(60, 230))
-
-
-def _object_color(rng: np.random.Generator, name: str) -> Image:
-    """A color around the class's own; one in twenty looks like a neighbour's."""
-    step = HUES / len(CLASSES)
-    hue = step * CLASSES.index(name) + rng.normal(0, 0.25 * step)
-    return _color(hue, rng.uniform(90, 220), rng.uniform(70, 230))
+    hue, saturation = rng.uniform(0, 180), rng.uniform(30, 220)
+    hsv = np.array([[[hue, saturation, rng.uniform(60, 230)]]], np.uint8)
+    return cv2.cvtColor(hsv, cv2.COLOR_HSV2BGR)[0, 0].astype(np.float32)
 
 
 def _smooth_noise(

@@ -4,6 +4,12 @@ _base_ = [
     '../schedules/mini_epochs.py',
     '../runtime_mmdet.py',
 ]
+max_epochs = 5
+train_cfg = dict(max_epochs=max_epochs, val_interval=max_epochs)
+param_scheduler = [
+    _base_.param_scheduler[0],
+    dict(_base_.param_scheduler[1], end=max_epochs),
+]
 width = 64
 model = dict(
     neck=dict(out_channels=width, num_outs=4, norm_cfg=dict(type='BN')),

@@ -4,7 +4,7 @@ _base_ = [
     '../runtime_mmseg.py',
     '../schedules/mini_iters.py',
 ]
-default_hooks = dict(checkpoint=dict(interval=1000))
+default_hooks = dict(checkpoint=dict(interval=1500))
 num_classes = 7
 model = dict(
     data_preprocessor=dict(size=(128, 128)),

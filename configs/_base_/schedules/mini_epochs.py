@@ -1,4 +1,4 @@
-max_epochs = 2
+max_epochs = 4
 train_cfg = dict(type='EpochBasedTrainLoop', max_epochs=max_epochs, val_interval=2)
 val_cfg = dict(type='ValLoop')
 test_cfg = dict(type='TestLoop')

@@ -1,7 +1,7 @@
 _base_ = './mini_epochs.py'
-max_iters = 2000
+max_iters = 3000
 train_cfg = dict(
-    _delete_=True, type='IterBasedTrainLoop', max_iters=max_iters, val_interval=1000
+    _delete_=True, type='IterBasedTrainLoop', max_iters=max_iters, val_interval=1500
 )
 param_scheduler = [
     dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=50),
