@@ -35,7 +35,7 @@ class Subject:
     @classmethod
     def of(cls, name: str, module: nn.Module, x: Tensor) -> 'Subject':
         """A module applied to x; a training step reaches its parameters and x."""
-        x = x.detach().requires_grad_(x.is_floating_point())
+        x = x.detach().requires_grad_()
         return cls(name, lambda: module(x), [x, *module.parameters()])
 
 
@@ -100,10 +100,9 @@ def _step(subject: Subject, train: bool) -> None:
         out = subject.run()
     if train:
         maps = [out] if isinstance(out, Tensor) else out
-        grads = torch.autograd.grad(
+        torch.autograd.grad(
             maps, subject.inputs, [torch.ones_like(m) for m in maps], allow_unused=True
         )
-        del grads
 
 
 def _timed(subject: Subject, train: bool) -> float:

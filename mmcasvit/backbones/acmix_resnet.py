@@ -4,14 +4,13 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
 
-from mmcv.cnn import build_norm_layer
 from torch import Tensor, nn
 
 from ..checkpoints.acmix_resnet import RELEASE
 from ..layers import ACmix
 from ..registry import MODELS, register
 from .archs import ACMIX_RESNET_ARCHS, NUM_STAGES, find_arch
-from .pyramid import Layer, PyramidBackbone, Stage
+from .pyramid import Layer, PyramidBackbone, Stage, make_norm
 
 EXPANSION = 4
 
@@ -112,10 +111,7 @@ class ACmixResNet(PyramidBackbone):
                 f'stages_with_acmix must have {NUM_STAGES} entries, got '
                 f'{tuple(stages_with_acmix)}'
             )
-
-        def norm_layer(dim: int) -> nn.Module:
-            return build_norm_layer(norm_cfg, dim)[1]
-
+        norm_layer = partial(make_norm, norm_cfg)
         dims = [base_channels * 2**i for i in range(NUM_STAGES)]
         in_dim, stages = base_channels, []
         for i, dim in enumerate(dims):

@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from functools import partial
 
 import torch
-from mmcv.cnn import build_activation_layer, build_norm_layer
+from mmcv.cnn import build_activation_layer
 from torch import Tensor, nn
 
 from ..checkpoints.casvit import RELEASE
 from ..layers import INTEGRATIONS, ConvMlp, DropPath
 from ..registry import MODELS, build_token_mixer, register
 from .archs import CASVIT_ARCHS, NUM_STAGES, CASViTArch, find_arch
-from .pyramid import Layer, PyramidBackbone, Stage
+from .pyramid import Layer, PyramidBackbone, Stage, make_norm
 
 
 class Block(nn.Module):
@@ -135,7 +135,7 @@ class CASViT(PyramidBackbone):
             if isinstance(arch, str)
             else CASViTArch(**{k: _as_tuple(v) for k, v in arch.items()})
         )
-        norm_layer = partial(_norm, norm_cfg)
+        norm_layer = partial(make_norm, norm_cfg)
         make_block = partial(
             Block,
             mlp_ratio=row.mlp_ratio,
@@ -180,10 +180,6 @@ def _stem(in_channels: int, dim: int, norm_layer: Layer) -> nn.Sequential:
             act2=nn.ReLU(),
         )
     )
-
-
-def _norm(norm_cfg: dict, dim: int) -> nn.Module:
-    return build_norm_layer(norm_cfg, dim)[1]
 
 
 def _as_tuple(value: object) -> object:

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 import torch
+from mmcv.cnn import build_norm_layer
 from mmengine.logging import print_log
 from mmengine.model import BaseModule
 from torch import Tensor, nn
@@ -164,6 +165,11 @@ class PyramidBackbone(BaseModule):
                 logger='current',
                 level=logging.WARNING,
             )
+
+
+def make_norm(norm_cfg: dict, dim: int) -> nn.Module:
+    """Build the norm of a config for `dim` channels."""
+    return build_norm_layer(norm_cfg, dim)[1]
 
 
 def _checked_out_indices(indices: Sequence[int], num_stages: int) -> tuple[int, ...]:
