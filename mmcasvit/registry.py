@@ -12,6 +12,7 @@ from torch import nn
 
 MODELS = ROOT_MODELS
 TOKEN_MIXERS = Registry('token mixer')
+ACMIX_ATTENTIONS = Registry('ACmix attention')
 
 
 def register(registry: Registry) -> Callable[[type], type]:
@@ -34,21 +35,22 @@ def register(registry: Registry) -> Callable[[type], type]:
     return enter
 
 
-def build_token_mixer(cfg: dict, **defaults: object) -> nn.Module:
-    """Build a mixer of `TOKEN_MIXERS` from its config, whatever host is at work.
+def build_from(registry: Registry, cfg: dict, **defaults: object) -> nn.Module:
+    """Build a module of one of our registries, whatever host is at work.
 
     Args:
-        cfg: `type` and the mixer's own arguments.
-        defaults: Arguments that every mixer gets.
+        registry: `TOKEN_MIXERS` or `ACMIX_ATTENTIONS`.
+        cfg: `type` and the module's own arguments.
+        defaults: Arguments that every module of the registry gets.
 
     Raises:
-        ValueError: If there is no mixer of that type; the message lists those known.
+        ValueError: If there is none of that type; the message lists those known.
     """
     arguments = {**defaults, **cfg}
     name = arguments.pop('type', None)
-    if name not in TOKEN_MIXERS.module_dict:
+    if name not in registry.module_dict:
         raise ValueError(
-            f'token mixer {name!r} is unknown; known are '
-            f'{sorted(TOKEN_MIXERS.module_dict)}'
+            f'{registry.name} {name!r} is unknown; known are '
+            f'{sorted(registry.module_dict)}'
         )
-    return TOKEN_MIXERS.module_dict[name](**arguments)
+    return registry.module_dict[name](**arguments)

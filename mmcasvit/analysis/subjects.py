@@ -66,7 +66,7 @@ class Textbook(nn.Module):
         layer = self.layer
         parts = dict(layer.named_parameters())
         return acmix_unfold(
-            x.contiguous(), parts, layer.num_heads, layer.attention_kernel_size
+            x.contiguous(), parts, layer.num_heads, layer.attention.kernel_size
         )
 
 

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 
 from ..checkpoints.casvit import RELEASE
 from ..layers import INTEGRATIONS, ConvMlp, DropPath
-from ..registry import MODELS, build_token_mixer, register
+from ..registry import MODELS, TOKEN_MIXERS, build_from, register
 from .archs import CASVIT_ARCHS, NUM_STAGES, CASViTArch, find_arch
 from .pyramid import Layer, PyramidBackbone, Stage, make_norm
 
@@ -47,8 +47,8 @@ class Block(nn.Module):
         super().__init__()
         self.integration = INTEGRATIONS[integration](dim, norm_layer, act_layer)
         self.norm1 = norm_layer(dim)
-        self.token_mixer = build_token_mixer(
-            token_mixer, dim=dim, norm_layer=norm_layer
+        self.token_mixer = build_from(
+            TOKEN_MIXERS, token_mixer, dim=dim, norm_layer=norm_layer
         )
         self.norm2 = norm_layer(dim)
         self.mlp = ConvMlp(dim, int(dim * mlp_ratio), act_layer)

@@ -7,7 +7,7 @@ _PARTS = {
     'conv1.': 'q.',
     'conv2.': 'k.',
     'conv3.': 'v.',
-    'conv_p.': 'position.',
+    'conv_p.': 'attention.position.',
     'fc.': 'fc.',
     'dep_conv.': 'shift.',
     'rate1': 'alpha',

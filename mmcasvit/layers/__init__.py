@@ -1,7 +1,14 @@
 from .acmix import ACmix
+from .attentions import (
+    PatchwiseAttention,
+    SlidingWindowAttention,
+    SpatialReductionAttention,
+    WindowAttention,
+)
 from .drop_path import DropPath
 from .integration import INTEGRATIONS
 from .mlp import ConvMlp
+from .norm import LayerNorm2d
 from .token_mixers import (
     AdditiveTokenMixer,
     MultiHeadSelfAttention,
@@ -15,7 +22,12 @@ __all__ = [
     'AdditiveTokenMixer',
     'ConvMlp',
     'DropPath',
+    'LayerNorm2d',
     'MultiHeadSelfAttention',
+    'PatchwiseAttention',
     'SeparableSelfAttention',
+    'SlidingWindowAttention',
+    'SpatialReductionAttention',
     'SwiftAttention',
+    'WindowAttention',
 ]

@@ -6,10 +6,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from ..ops import local_attention
 from ..ops.checks import check_divides, check_odd, check_positive, own_precision
 from ..ops.shift import compose_kernel, grouped_shift, grouped_shift_weight
-from ..registry import MODELS, register
+from ..registry import ACMIX_ATTENTIONS, MODELS, build_from, register
 
 # Time of a multiply-add of the grouped form over that of a plain convolution, float32
 # on two CPU cores, both forms timed in turn: 128 channels prefer composing, 256 not.
@@ -40,10 +39,9 @@ class ShiftAndSum(nn.Module):
 class ACmix(nn.Module):
     """out = α · attention(q, k, v) + β · convolution(q, k, v), with q, k, v = W·x.
 
-    The attention path looks at a window around each pixel; the position encoding p_j
-    of a key is shared by heads, and scores q_i·(k_j + p_i − p_j) need only k_j − p_j,
-    as softmax cancels q_i·p_i. The convolution path mixes the 3N maps of each of the D
-    positions to k² maps (fc), shifts each by one tap's offset, and sums.
+    The attention path is one of `ACMIX_ATTENTIONS`. The convolution path mixes the maps
+    of each of the D positions, 3N with N heads, to k² maps (fc), shifts each by one
+    tap's offset, and sums.
 
     The convolution path is linear in x. Unless x has very many channels it is computed
     as one k×k convolution whose kernel is composed from the parts at every call, with
@@ -61,7 +59,9 @@ class ACmix(nn.Module):
         bias: Give the convolution path a bias of its own. The release has none; the
             projections always have theirs.
         num_heads: Heads N, of D = out_channels/N channels.
-        attention_kernel_size: Side of the attention window, odd.
+        attention: Config of the attention path.
+        qk_channels: Channels of q and k, a multiple of D; `out_channels` by default.
+        fc_bias: Give fc a bias; the release's Swin has one.
         alpha, beta: Start of the paths' weights; with `learn_scales=False` they stay,
             and a path with weight 0 is neither built nor computed.
         learn_scales: Whether α and β are learned.
@@ -75,7 +75,8 @@ class ACmix(nn.Module):
             or groups are others than above, or both paths are off.
 
     Note:
-        Multiply-adds a pixel: 3·C_in·C + k²·C_in·C (convolution) + 2·k_att²·C.
+        Multiply-adds a pixel: 3·C_in·C (projections) + 3·k²·C + k⁴·C (fc, shift and
+        sum; k²·C_in·C when composed) + the attention's.
         A convolution of the release sums channels in the order (D, N), its attention in
         (N, D); they are added as they are.
 
@@ -95,12 +96,17 @@ class ACmix(nn.Module):
         groups: int = 1,
         bias: bool = False,
         num_heads: int = 4,
-        attention_kernel_size: int = 7,
+        attention: dict = dict(type='SlidingWindowAttention'),
+        qk_channels: int | None = None,
+        fc_bias: bool = False,
         alpha: float = 0.5,
         beta: float = 0.5,
         learn_scales: bool = True,
     ) -> None:
         super().__init__()
+        check_odd('kernel_size', kernel_size)
+        check_positive(in_channels=in_channels, stride=stride, dilation=dilation)
+        check_divides(num_heads, out_channels)
         if padding not in (None, dilation * (kernel_size // 2)):
             raise ValueError(
                 f'padding must be None or dilation·(kernel_size // 2) = '
@@ -111,28 +117,36 @@ class ACmix(nn.Module):
             raise ValueError(f'groups must be 1, got {groups}; see num_heads')
         if not learn_scales and alpha == beta == 0:
             raise ValueError('alpha and beta are both fixed to 0: no path is left')
-        check_positive(in_channels=in_channels, stride=stride, dilation=dilation)
-        check_divides(num_heads, out_channels)
-        check_odd('kernel_size', kernel_size)
-        check_odd('attention_kernel_size', attention_kernel_size)
+        dim, qk_channels = out_channels // num_heads, qk_channels or out_channels
+        if qk_channels % dim:
+            raise ValueError(
+                f'qk_channels must be a multiple of out_channels/num_heads = {dim}, '
+                f'got {qk_channels}'
+            )
         self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size, self.attention_kernel_size = (
-            kernel_size,
-            attention_kernel_size,
-        )
-        self.stride, self.dilation, self.num_heads = stride, dilation, num_heads
+        self.kernel_size, self.stride, self.dilation = kernel_size, stride, dilation
+        self.num_heads = num_heads
         self.has_attention = learn_scales or alpha != 0
         self.has_convolution = learn_scales or beta != 0
 
-        self.q = nn.Conv2d(in_channels, out_channels, 1)
-        self.k = nn.Conv2d(in_channels, out_channels, 1)
+        self.q = nn.Conv2d(in_channels, qk_channels, 1)
+        self.k = nn.Conv2d(in_channels, qk_channels, 1)
         self.v = nn.Conv2d(in_channels, out_channels, 1)
-        dim = out_channels // num_heads
+        # Maps of each position that q, k and v hold; 3N if all have the same channels.
+        self.num_maps = (2 * qk_channels + out_channels) // dim
         if self.has_attention:
-            self.position = nn.Conv2d(2, dim, 1)
+            self.attention = build_from(
+                ACMIX_ATTENTIONS,
+                attention,
+                dim=out_channels,
+                num_heads=num_heads,
+                qk_dim=qk_channels,
+                stride=stride,
+                dilation=dilation,
+            )
             self._add_scale('alpha', alpha, learn_scales)
         if self.has_convolution:
-            self.fc = nn.Conv2d(3 * num_heads, kernel_size**2, 1, bias=False)
+            self.fc = nn.Conv2d(self.num_maps, kernel_size**2, 1, bias=fc_bias)
             self.shift = ShiftAndSum(dim, num_heads, kernel_size, bias)
             self._add_scale('beta', beta, learn_scales)
 
@@ -150,7 +164,7 @@ class ACmix(nn.Module):
         convolution = self.shift_and_sum(q, k, v)
         if not self.has_attention:
             return convolution
-        return convolution + self.alpha.to(q.dtype) * self.attend(q, k, v)
+        return convolution + self.alpha.to(q.dtype) * self.attention(q, k, v)
 
     @property
     def composes(self) -> bool:
@@ -161,41 +175,35 @@ class ACmix(nn.Module):
         """
         if not hasattr(self, 'fc'):
             return True
-        grouped = 3 + self.kernel_size**2
+        grouped = self.num_maps / self.num_heads + self.kernel_size**2
         return self.in_channels < _GROUPED_COST * grouped
 
     def _sum_of_composed_paths(self, x: Tensor) -> Tensor:
         if not self.has_attention:
             return self.convolve(x)
-        # α · Σ_j w_j v_j = Σ_j w_j (α v_j): the scale needs no map of its own.
-        attention = self.attend(*self.project(x, scale_v=self.alpha))
+        if self.attention.linear:
+            # α · attention(q, k, v) = attention(q, k, α·v): α needs no map of its own.
+            attention = self.attention(*self.project(x, scale_v=self.alpha))
+        else:
+            attention = self.attention(*self.project(x))
+            attention = self.alpha.to(attention.dtype) * attention
         return attention + self.convolve(x) if self.has_convolution else attention
 
     def project(self, x: Tensor, scale_v: Tensor | float = 1.0) -> Sequence[Tensor]:
-        """q, k and v, each (B, C, H, W), by one 1×1 convolution."""
+        """q, k and v, each (B, channels, H, W), by one 1×1 convolution."""
         parts = (self.q, 1.0), (self.k, 1.0), (self.v, scale_v)
         weight = torch.cat([conv.weight * scale for conv, scale in parts])
         bias = torch.cat([conv.bias * scale for conv, scale in parts])
-        return F.conv2d(x, weight, bias).chunk(3, dim=1)
-
-    def attend(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """The attention path, without α."""
-        k = k.unflatten(1, (self.num_heads, -1)) - self._position(k)
-        return local_attention(
-            q,
-            k.flatten(1, 2),
-            v,
-            self.num_heads,
-            self.attention_kernel_size,
-            self.stride,
-            self.dilation,
-        )
+        sizes = [conv.out_channels for conv, _ in parts]
+        return F.conv2d(x, weight, bias).split(sizes, dim=1)
 
     def shift_and_sum(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         """The convolution path from its maps, times β, as in the paper's figure."""
-        maps = torch.cat((q, k, v), 1).unflatten(1, (3 * self.num_heads, -1))
+        maps = torch.cat((q, k, v), 1).unflatten(1, (self.num_maps, -1))
         fc = self.fc.weight.flatten(1)
         taps = torch.einsum('mj,bjdhw->bdmhw', fc, maps)
+        if self.fc.bias is not None:
+            taps = taps + self.fc.bias[:, None, None]
         return grouped_shift(
             taps.flatten(1, 2),
             self.beta * self.shift.weight,
@@ -203,13 +211,6 @@ class ACmix(nn.Module):
             self.stride,
             self.dilation,
         )
-
-    def _position(self, like: Tensor) -> Tensor:
-        """Encoding of the pixels' places in [−1, 1]², (D, H, W), channels last."""
-        y, x = (torch.linspace(-1, 1, n, device=like.device) for n in like.shape[2:])
-        grid = torch.stack(torch.meshgrid(x, y, indexing='xy'), -1)  # (H, W, 2)
-        weight, bias = self.position.weight.flatten(1), self.position.bias
-        return F.linear(grid.to(weight), weight, bias).permute(2, 0, 1).to(like)
 
     def convolve(self, x: Tensor) -> Tensor:
         """The convolution path, times β."""
@@ -224,8 +225,8 @@ class ACmix(nn.Module):
         """The convolution path as one convolution, β included.
 
         Returns:
-            kernel (C, C_in, k, k); taps (C, 1, k, k), what the projections' biases add
-            from each tap that lies inside the map; bias (C,) or None.
+            kernel (C, C_in, k, k); taps (C, 1, k, k), what the biases of projections
+            and fc add from each tap that lies inside the map; bias (C,) or None.
         """
         if not hasattr(self, 'fc'):
             return self.kernel, self.taps, self.kernel_bias
@@ -236,9 +237,11 @@ class ACmix(nn.Module):
             bias = torch.cat([conv.bias for conv in convs])[:, None]
             fc, shift = self.fc.weight.flatten(1), self.beta * self.shift.weight
             kernel, taps = (
-                compose_kernel(part.unflatten(0, (3 * self.num_heads, -1)), fc, shift)
+                compose_kernel(part.unflatten(0, (self.num_maps, -1)), fc, shift)
                 for part in (weight, bias)
             )
+            if self.fc.bias is not None:
+                taps = taps + torch.einsum('cmyx,m->cyx', shift, self.fc.bias)[:, None]
             own = self.shift.bias
             return kernel, taps, None if own is None else self.beta * own
 
@@ -259,7 +262,6 @@ class ACmix(nn.Module):
     def extra_repr(self) -> str:
         return (
             f'{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, '
-            f'attention_kernel_size={self.attention_kernel_size}, '
             f'num_heads={self.num_heads}, stride={self.stride}, '
             f'dilation={self.dilation}'
         )

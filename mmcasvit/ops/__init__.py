@@ -1,6 +1,8 @@
 """Functions on tensors; they need nothing but PyTorch."""
 
 from .attention import local_attention
+from .dense import global_attention
+from .patchwise import footprint_linear, footprint_moments, footprint_sum
 from .shift import (
     compose_kernel,
     depthwise_shift,
@@ -9,13 +11,19 @@ from .shift import (
     shift_kernels,
     tensor_shift,
 )
+from .window import window_attention
 
 __all__ = [
     'compose_kernel',
     'depthwise_shift',
+    'footprint_linear',
+    'footprint_moments',
+    'footprint_sum',
+    'global_attention',
     'grouped_shift',
     'grouped_shift_weight',
     'local_attention',
     'shift_kernels',
     'tensor_shift',
+    'window_attention',
 ]

@@ -23,14 +23,14 @@ def check_odd(name: str, value: int) -> None:
         )
 
 
-def check_divides(heads: int, channels: int) -> None:
-    """Raise ValueError unless `channels` split evenly into `heads`."""
-    check_positive(num_heads=heads)
-    if channels % heads:
+def check_divides(parts: int, channels: int, name: str = 'num_heads') -> None:
+    """Raise ValueError unless `channels` split evenly into `parts`, called `name`."""
+    check_positive(**{name: parts})
+    if channels % parts:
         fitting = [n for n in range(1, channels + 1) if channels % n == 0]
-        nearest = min(fitting, key=lambda n: abs(n - heads))
+        nearest = min(fitting, key=lambda n: abs(n - parts))
         raise ValueError(
-            f'{channels} channels do not split into num_heads={heads}; the nearest '
+            f'{channels} channels do not split into {name}={parts}; the nearest '
             f'number that fits is {nearest}'
         )
 

@@ -103,7 +103,8 @@ def acmix_unfold(
     cols = torch.linspace(-1, 1, width).to(x).expand(height, width)
     rows = torch.linspace(-1, 1, height).to(x)[:, None].expand(height, width)
     grid = torch.stack((cols, rows))[None]
-    pe = F.conv2d(grid, parts['position.weight'], parts['position.bias'])
+    position = 'attention.position'
+    pe = F.conv2d(grid, parts[f'{position}.weight'], parts[f'{position}.bias'])
     attention = local_attention_unfold(
         q, k, v, num_heads, attention_kernel_size, stride, dilation, pe
     )
@@ -122,3 +123,66 @@ def acmix_unfold(
         groups=dim,
     )
     return parts['alpha'] * attention + parts['beta'] * convolution
+
+
+def global_attention_whole(
+    q: Tensor, k: Tensor, v: Tensor, num_heads: int
+) -> Tensor:
+    """The definition of `global_attention`, with all weights at once."""
+    heads = [x.flatten(2).unflatten(1, (num_heads, -1)) for x in (q, k, v)]
+    query, keys, values = heads  # (B, N, D, pixels)
+    scores = torch.einsum('bndi,bndj->bnij', query, keys) / math.sqrt(query.shape[2])
+    out = torch.einsum('bnij,bndj->bndi', scores.softmax(-1), values)
+    return out.reshape_as(q)
+
+
+def window_attention_masked(
+    q: Tensor,
+    k: Tensor,
+    v: Tensor,
+    num_heads: int,
+    window_size: int,
+    shift: int = 0,
+    bias: Tensor | None = None,
+) -> Tensor:
+    """The definition of `window_attention`: all pixels, less those of other windows."""
+    batch, channels, height, width = q.shape
+    before = [-shift % window_size if n > window_size else 0 for n in (height, width)]
+    window, place = [], []
+    for axis, side in enumerate((height, width)):
+        at = torch.arange(side) + before[axis]
+        window.append(at // window_size)
+        place.append(at % window_size)
+    windows = (window[0][:, None] * (width + window_size) + window[1]).flatten()
+    places = (place[0][:, None] * window_size + place[1]).flatten()
+    query, keys, values = (x.reshape(batch, num_heads, -1, height * width) for x in (q, k, v))
+    scores = torch.einsum('bndi,bndj->bnij', query, keys) / math.sqrt(query.shape[2])
+    if bias is not None:
+        scores = scores + bias[:, places[:, None], places]
+    scores = scores.masked_fill(windows[:, None] != windows, -math.inf)
+    return torch.einsum('bnij,bndj->bndi', scores.softmax(-1), values).reshape_as(q)
+
+
+def footprint_unfold(x: Tensor, kernel_size: int) -> Tensor:
+    """All k² neighbours of each pixel, (B, k², C, H, W), beyond the map reflected."""
+    batch, channels, height, width = x.shape
+    columns = F.unfold(pad_reflect(x, kernel_size // 2), kernel_size)
+    columns = columns.view(batch, channels, -1, height, width)
+    return columns.transpose(1, 2)
+
+
+def footprint_linear_unfold(
+    x: Tensor, scale: Tensor, offset: Tensor, weight: Tensor
+) -> Tensor:
+    """The definition of `footprint_linear` on an unfolded map."""
+    near = footprint_unfold(x, math.isqrt(len(weight)))
+    active = F.relu(near * scale[..., None, None] + offset[..., None, None])
+    return torch.einsum('bjchw,jce->behw', active, weight)
+
+
+def footprint_sum_unfold(h: Tensor, weight: Tensor, bias: Tensor, v: Tensor) -> Tensor:
+    """The definition of `footprint_sum` on an unfolded map."""
+    near = footprint_unfold(v, math.isqrt(len(weight)))
+    scores = torch.einsum('behw,jeg->bjghw', h, weight) + bias[..., None, None]
+    scores = scores.repeat_interleave(v.shape[1] // weight.shape[2], 2)
+    return (scores * near).sum(1)

@@ -81,12 +81,13 @@ def test_plain_stages_are_torchvisions_resnet():
 
 
 def test_arguments_reach_the_layers():
-    acmix = dict(num_heads=2, attention_kernel_size=3, alpha=0.0, learn_scales=False)
+    attention = dict(type='SlidingWindowAttention', kernel_size=3)
+    acmix = dict(num_heads=2, attention=attention, beta=0.0, learn_scales=False)
     model = ACmixResNet(26, base_channels=8, acmix=acmix)
     layers = [m for m in model.modules() if isinstance(m, ACmix)]
     assert len(layers) == 8
-    assert {(m.num_heads, m.attention_kernel_size) for m in layers} == {(2, 3)}
-    assert not any(m.has_attention for m in layers)
+    assert {(m.num_heads, m.attention.kernel_size) for m in layers} == {(2, 3)}
+    assert not any(m.has_convolution for m in layers)
 
 
 def test_shifts_survive_init_weights():

@@ -17,10 +17,14 @@ PARTS = {
     'conv1': 'q',
     'conv2': 'k',
     'conv3': 'v',
-    'conv_p': 'position',
+    'conv_p': 'attention.position',
     'fc': 'fc',
     'dep_conv': 'shift',
 }
+
+
+def sliding(kernel_size):
+    return dict(type='SlidingWindowAttention', kernel_size=kernel_size)
 
 
 def ours(key):
@@ -42,7 +46,7 @@ def textbook(layer, x):
         x,
         dict(layer.named_parameters()),
         layer.num_heads,
-        layer.attention_kernel_size,
+        layer.attention.kernel_size,
         layer.stride,
         layer.dilation,
     )
@@ -62,7 +66,7 @@ class TestGolden:
             case['conv_kernel_size'],
             case['stride'],
             num_heads=case['num_heads'],
-            attention_kernel_size=case['attn_kernel_size'],
+            attention=sliding(case['attn_kernel_size']),
         )
         state = {ours(k): fill_tensor(k, shape) for k, shape in case['keys'].items()}
         layer.load_state_dict(state, strict=True)
@@ -99,7 +103,7 @@ def test_equals_textbook(size, dilation, stride, kernel_size, composes, monkeypa
         stride=stride,
         dilation=dilation,
         num_heads=3,
-        attention_kernel_size=5,
+        attention=sliding(5),
         bias=True,
     ).double()
     x = torch.randn(2, 5, *size, dtype=torch.float64, requires_grad=True)
@@ -146,7 +150,7 @@ class TestStart:
 class TestSinglePaths:
     @pytest.mark.parametrize(
         ('alpha', 'beta', 'missing'),
-        [(0.0, 1.0, {'position', 'alpha'}), (1.0, 0.0, {'fc', 'shift', 'beta'})],
+        [(0.0, 1.0, {'attention', 'alpha'}), (1.0, 0.0, {'fc', 'shift', 'beta'})],
     )
     @pytest.mark.parametrize('in_channels', [8, 300])
     def test_fixed_zero(self, alpha, beta, missing, in_channels):
@@ -225,7 +229,7 @@ class TestPrecision:
 
 class TestAsConvolution:
     def test_builder(self):
-        cfg = dict(type='ACmix', attention_kernel_size=3)
+        cfg = dict(type='ACmix', attention=sliding(3))
         layer = build_conv_layer(
             cfg, 8, 12, kernel_size=3, stride=2, padding=2, dilation=2, bias=False
         )
@@ -237,7 +241,7 @@ class TestAsConvolution:
     def test_in_mmdets_resnet(self, kind):
         from mmdet.models import ResNet
 
-        args = dict(conv_cfg=dict(type='ACmix', attention_kernel_size=3))
+        args = dict(conv_cfg=dict(type='ACmix', attention=sliding(3)))
         if kind == 'dcn':
             args = dict(
                 dcn=dict(type='ACmix'), stage_with_dcn=(False, False, True, True)
@@ -264,7 +268,7 @@ class TestAsConvolution:
     [
         (dict(num_heads=5), '12 channels do not split into num_heads=5'),
         (dict(kernel_size=2), 'kernel_size must be odd'),
-        (dict(attention_kernel_size=6), 'attention_kernel_size must be odd.*take 5'),
+        (dict(attention=sliding(6)), 'kernel_size of the attention must be odd.*take 5'),
         (dict(padding=0), r'padding must be None or .* = 1, got 0'),
         (dict(groups=2), 'groups must be 1'),
         (dict(stride=0), 'stride must be an integer'),

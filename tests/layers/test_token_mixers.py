@@ -9,7 +9,7 @@ from mmcasvit.layers import (
     SeparableSelfAttention,
     SwiftAttention,
 )
-from mmcasvit.registry import TOKEN_MIXERS, build_token_mixer
+from mmcasvit.registry import TOKEN_MIXERS, build_from
 
 MIXERS = {
     'AdditiveTokenMixer': {},
@@ -21,7 +21,7 @@ MIXERS = {
 
 def build(name, dim=16):
     torch.manual_seed(0)
-    return build_token_mixer(dict(type=name, **MIXERS[name]), dim=dim)
+    return build_from(TOKEN_MIXERS, dict(type=name, **MIXERS[name]), dim=dim)
 
 
 @pytest.mark.parametrize('name', sorted(MIXERS))
@@ -171,4 +171,4 @@ def test_in_casvits_place(name):
 
 def test_unknown_mixer_is_named():
     with pytest.raises(ValueError, match=r"'Mix' is unknown; known are \['Additive"):
-        build_token_mixer(dict(type='Mix'), dim=8)
+        build_from(TOKEN_MIXERS, dict(type='Mix'), dim=8)

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
+from ...ops import global_attention
 from ...ops.checks import check_divides
 from ...registry import TOKEN_MIXERS, register
 
@@ -46,7 +46,5 @@ class MultiHeadSelfAttention(nn.Module):
         self.proj = nn.Conv2d(dim, dim, 1)
 
     def forward(self, x: Tensor) -> Tensor:
-        qkv = self.qkv(x).flatten(2).unflatten(1, (3, self.num_heads, -1))
-        q, k, v = qkv.transpose(-2, -1).unbind(1)  # (B, N, H·W, D)
-        out = F.scaled_dot_product_attention(q, k, v)
-        return self.proj(out.transpose(-2, -1).reshape_as(x))
+        q, k, v = self.qkv(x).chunk(3, dim=1)
+        return self.proj(global_attention(q, k, v, self.num_heads))
