@@ -104,6 +104,82 @@ ACMIX_RESNET_ARCHS: dict[int, ACmixResNetArch] = {
 }
 
 
+@dataclass(frozen=True)
+class ACmixTransformerArch:
+    """A variant of a transformer with stages: ACmix-Swin or ACmix-PVT.
+
+    Args:
+        embed_dims: Channels of the four stages.
+        depths: Blocks of the four stages.
+        num_heads: Heads in each stage.
+        mlp_ratios: Hidden width of the MLPs over their input width, in each stage.
+        params, multiply_adds: Published, millions and billions at 224², with the head.
+
+    Source:
+        ACmix, arXiv 2111.14556, Table 2, and the release's README; bodies of Swin,
+        arXiv 2103.14030, and PVT, arXiv 2102.12122.
+    """
+
+    embed_dims: tuple[int, ...]
+    depths: tuple[int, ...]
+    num_heads: tuple[int, ...]
+    mlp_ratios: tuple[int, ...] = (4, 4, 4, 4)
+    params: float | None = None
+    multiply_adds: float | None = None
+
+    def __post_init__(self) -> None:
+        for name in ('embed_dims', 'depths', 'num_heads', 'mlp_ratios'):
+            check_per_stage(name, getattr(self, name))
+
+
+_SWIN = (96, 192, 384, 768), (3, 6, 12, 24)
+ACMIX_SWIN_ARCHS: dict[str, ACmixTransformerArch] = {
+    't': ACmixTransformerArch(
+        _SWIN[0], (2, 2, 6, 2), _SWIN[1], params=30, multiply_adds=4.6
+    ),
+    's': ACmixTransformerArch(
+        _SWIN[0], (2, 2, 18, 2), _SWIN[1], params=51, multiply_adds=9.0
+    ),
+}
+
+_PVT = (64, 128, 320, 512), (1, 2, 5, 8), (8, 8, 4, 4)
+ACMIX_PVT_ARCHS: dict[str, ACmixTransformerArch] = {
+    't': ACmixTransformerArch(
+        _PVT[0], (2, 2, 2, 2), *_PVT[1:], params=13, multiply_adds=2.0
+    ),
+    's': ACmixTransformerArch(
+        _PVT[0], (3, 4, 6, 3), *_PVT[1:], params=25, multiply_adds=3.9
+    ),
+}
+
+
+@dataclass(frozen=True)
+class ACmixSANArch:
+    """An ACmix-SAN variant.
+
+    Args:
+        depths: Blocks at strides 2, 4, 8, 16 and 32.
+        params, multiply_adds: Published, millions and billions at 224², with the head.
+
+    Source:
+        ACmix, arXiv 2111.14556, Table 2; bodies of SAN, arXiv 2004.13621, Table 1.
+    """
+
+    depths: tuple[int, ...]
+    params: float | None = None
+    multiply_adds: float | None = None
+
+    def __post_init__(self) -> None:
+        check_per_stage('depths', self.depths[1:])
+
+
+ACMIX_SAN_ARCHS: dict[int, ACmixSANArch] = {
+    10: ACmixSANArch((2, 1, 2, 4, 1), params=12.1, multiply_adds=1.9),
+    15: ACmixSANArch((3, 2, 3, 5, 2), params=16.6, multiply_adds=2.7),
+    19: ACmixSANArch((3, 3, 4, 6, 3), params=21.2, multiply_adds=3.4),
+}
+
+
 def find_arch(archs: dict[Name, Row], arch: Name) -> Row:
     """Return the row named `arch`.
 

@@ -4,7 +4,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from functools import partial
 
-import torch
 from mmcv.cnn import build_activation_layer
 from torch import Tensor, nn
 
@@ -12,7 +11,7 @@ from ..checkpoints.casvit import RELEASE
 from ..layers import INTEGRATIONS, ConvMlp, DropPath
 from ..registry import MODELS, TOKEN_MIXERS, build_from, register
 from .archs import CASVIT_ARCHS, NUM_STAGES, CASViTArch, find_arch
-from .pyramid import Layer, PyramidBackbone, Stage, make_norm
+from .pyramid import Layer, PyramidBackbone, Stage, drop_path_rates, make_norm
 
 
 class Block(nn.Module):
@@ -144,7 +143,7 @@ class CASViT(PyramidBackbone):
             act_layer=partial(build_activation_layer, act_cfg),
         )
         mixers = _mixer_per_stage(token_mixer)
-        rates = _drop_path_rates(drop_path_rate, row.depths)
+        rates = drop_path_rates(drop_path_rate, row.depths)
         dims = row.embed_dims
         stages = []
         for i, dim in enumerate(dims):
@@ -196,9 +195,3 @@ def _mixer_per_stage(token_mixer: dict | Sequence[dict]) -> list[dict]:
             f'{len(token_mixer)}'
         )
     return list(token_mixer)
-
-
-def _drop_path_rates(rate: float, depths: Sequence[int]) -> list[list[float]]:
-    """Rates from 0 to `rate`, linear in the block's number, split by stage."""
-    rates = torch.linspace(0, rate, sum(depths), device='cpu').split(list(depths))
-    return [stage.tolist() for stage in rates]

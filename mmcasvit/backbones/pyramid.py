@@ -172,6 +172,12 @@ def make_norm(norm_cfg: dict, dim: int) -> nn.Module:
     return build_norm_layer(norm_cfg, dim)[1]
 
 
+def drop_path_rates(rate: float, depths: Sequence[int]) -> list[list[float]]:
+    """Rates from 0 to `rate`, linear in the block's number, split by stage."""
+    rates = torch.linspace(0, rate, sum(depths), device='cpu').split(list(depths))
+    return [stage.tolist() for stage in rates]
+
+
 def _checked_out_indices(indices: Sequence[int], num_stages: int) -> tuple[int, ...]:
     indices = tuple(indices)
     in_range = all(isinstance(i, int) and 0 <= i < num_stages for i in indices)

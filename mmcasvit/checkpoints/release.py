@@ -2,12 +2,20 @@
 
 import logging
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from mmengine.logging import print_log
 from torch import Tensor, nn
 
 from .keymap import KeyMap
+
+State = dict[str, Tensor]
+
+
+def unchanged(state: State) -> State:
+    """The state dict itself: a release whose tensors are ours but for their names."""
+    return state
 
 
 @dataclass(frozen=True)
@@ -20,25 +28,27 @@ class Release:
         classifier: Beginnings of keys that have no place in a pyramid.
         optional: Patterns of our keys that whole kinds of its files lack. A file with
             no such key loads; the module's own values stay.
+        unpack: Makes a file's tensors those that the key map names: splits, reshapes
+            and leaves out.
+        pack: The inverse of `unpack`.
     """
 
     key_map: KeyMap
     first_key: str
     classifier: tuple[str, ...] = ()
     optional: tuple[str, ...] = ()
+    unpack: Callable[[State], State] = unchanged
+    pack: Callable[[State], State] = unchanged
 
-    def to_ours(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
+    def to_ours(self, state: State) -> State:
         """Rename a state dict without a prefix; what is no backbone's keeps its name.
 
         The classifier is left out.
         """
-        return {
-            self.key_map(key) or key: value
-            for key, value in state.items()
-            if not key.startswith(self.classifier)
-        }
+        body = {k: v for k, v in state.items() if not k.startswith(self.classifier)}
+        return {self.key_map(k) or k: v for k, v in self.unpack(body).items()}
 
-    def to_theirs(self, state: dict[str, Tensor]) -> dict[str, Tensor]:
+    def to_theirs(self, state: State) -> State:
         """Rename our keys to the release's: the inverse of `to_ours`.
 
         Raises:
@@ -52,11 +62,9 @@ class Release:
                 f'{len(foreign)} keys are not of such a backbone, for example '
                 f"{foreign[0]!r}; pass the backbone's state dict alone"
             )
-        return renamed
+        return self.pack(renamed)
 
-    def lacking(
-        self, ours: dict[str, Tensor], expected: dict[str, Tensor]
-    ) -> list[str]:
+    def lacking(self, ours: State, expected: State) -> list[str]:
         """Expected keys that a renamed file lacks because of the kind of file it is."""
         absent = []
         for pattern in map(re.compile, self.optional):
@@ -65,7 +73,7 @@ class Release:
         return absent
 
     def adapt(
-        self, module: nn.Module, state: dict[str, Tensor], prefix: str, *_: object
+        self, module: nn.Module, state: State, prefix: str, *_: object
     ) -> None:
         """`load_state_dict` pre-hook: rename a release's keys in place.
 

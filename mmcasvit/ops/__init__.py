@@ -11,7 +11,7 @@ from .shift import (
     shift_kernels,
     tensor_shift,
 )
-from .window import window_attention
+from .window import rolls, window_attention
 
 __all__ = [
     'compose_kernel',
@@ -23,6 +23,7 @@ __all__ = [
     'grouped_shift',
     'grouped_shift_weight',
     'local_attention',
+    'rolls',
     'shift_kernels',
     'tensor_shift',
     'window_attention',

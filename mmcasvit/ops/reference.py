@@ -142,25 +142,29 @@ def window_attention_masked(
     v: Tensor,
     num_heads: int,
     window_size: int,
-    shift: int = 0,
+    rolled: tuple[int, int] = (0, 0),
     bias: Tensor | None = None,
 ) -> Tensor:
-    """The definition of `window_attention`: all pixels, less those of other windows."""
-    batch, channels, height, width = q.shape
-    before = [-shift % window_size if n > window_size else 0 for n in (height, width)]
-    window, place = [], []
-    for axis, side in enumerate((height, width)):
-        at = torch.arange(side) + before[axis]
-        window.append(at // window_size)
-        place.append(at % window_size)
-    windows = (window[0][:, None] * (width + window_size) + window[1]).flatten()
-    places = (place[0][:, None] * window_size + place[1]).flatten()
-    query, keys, values = (x.reshape(batch, num_heads, -1, height * width) for x in (q, k, v))
+    """The definition of `window_attention`: all pixels, less those not to be seen."""
+    height, width = q.shape[2:]
+    pixels = [(y, x) for y in range(height) for x in range(width)]
+    group, place = [], []
+    for pixel in pixels:
+        window = [at // window_size for at in pixel]
+        wrapped = [
+            at >= side - roll
+            for at, side, roll in zip(pixel, (height, width), rolled, strict=True)
+        ]
+        group.append((*window, *wrapped))
+        place.append(pixel[0] % window_size * window_size + pixel[1] % window_size)
+    unseen = torch.tensor([[a != b for b in group] for a in group])
+    query, keys, values = (x.flatten(2).unflatten(1, (num_heads, -1)) for x in (q, k, v))
     scores = torch.einsum('bndi,bndj->bnij', query, keys) / math.sqrt(query.shape[2])
     if bias is not None:
-        scores = scores + bias[:, places[:, None], places]
-    scores = scores.masked_fill(windows[:, None] != windows, -math.inf)
-    return torch.einsum('bnij,bndj->bndi', scores.softmax(-1), values).reshape_as(q)
+        at = torch.tensor(place)
+        scores = scores + bias[:, at[:, None], at]
+    weights = scores.masked_fill(unseen, -math.inf).softmax(-1)
+    return torch.einsum('bnij,bndj->bndi', weights, values).reshape_as(q)
 
 
 def footprint_unfold(x: Tensor, kernel_size: int) -> Tensor:

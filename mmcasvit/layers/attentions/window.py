@@ -3,31 +3,35 @@
 import torch
 from torch import Tensor, nn
 
-from ...ops import window_attention
+from ...ops import rolls, window_attention
 from ...registry import ACMIX_ATTENTIONS, register
 from .base import AttentionPath
 
 
 @register(ACMIX_ATTENTIONS)
 class WindowAttention(AttentionPath):
-    """out_i = Σ_{j ∈ window(i)} softmax_j(q_i · k_j / √D + B_{i−j}) v_j.
+    """out_i = proj(Σ_{j ∈ window(i)} softmax_j(q_i · k_j / √D + B_{i−j}) v_j).
 
     Windows tile the map; B is learned for each offset within a window and each head.
 
     Args:
         dim, num_heads, qk_dim, stride, dilation: See `AttentionPath`.
         window_size: Side w of a window.
-        shift: Offset of the tiling, 0 ≤ shift < w.
+        shift: The map that q, k and v come from was rolled for windows shifted by so
+            much, see `ops.rolls`.
 
     Shape:
         See `AttentionPath`; any H, W ≥ 1.
 
     Note:
-        2·w²·C multiply-adds a pixel.
+        2·w²·C + C² multiply-adds a pixel.
 
     Source:
         Swin Transformer, arXiv 2103.14030, Sec. 3.2; ACmix, arXiv 2111.14556, Sec. 4.4.
+        Swin's last projection belongs to this path, as in the release.
     """
+
+    linear = False
 
     def __init__(
         self,
@@ -46,12 +50,15 @@ class WindowAttention(AttentionPath):
         nn.init.trunc_normal_(self.relative_bias, std=0.02)
         index = relative_index(window_size)
         self.register_buffer('relative_index', index, persistent=False)
+        self.proj = nn.Conv2d(dim, dim, 1)
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         bias = self.relative_bias[self.relative_index].permute(2, 0, 1)  # (N, w², w²)
-        return window_attention(
-            q, k, v, self.num_heads, self.window_size, self.shift, bias
+        rolled = rolls(q.shape[2:], self.window_size, self.shift)
+        out = window_attention(
+            q, k, v, self.num_heads, self.window_size, rolled, bias
         )
+        return self.proj(out)
 
 
 def relative_index(window_size: int) -> Tensor:
