@@ -14,13 +14,23 @@ for _problem in package_clashes():
     warnings.warn(f'mmcasvit: {_problem}', stacklevel=2)
 mmcv_ops.install()
 
-from .backbones import ACmixResNet, CASViT, PyramidBackbone  # noqa: E402
+from .backbones import (  # noqa: E402
+    ACmixPVT,
+    ACmixResNet,
+    ACmixSAN,
+    ACmixSwin,
+    CASViT,
+    PyramidBackbone,
+)
 from .engine.hooks import DrawResultsHook, LogScalesHook  # noqa: E402
 from .layers import ACmix  # noqa: E402
 
 __all__ = [
     'ACmix',
+    'ACmixPVT',
     'ACmixResNet',
+    'ACmixSAN',
+    'ACmixSwin',
     'CASViT',
     'DrawResultsHook',
     'LogScalesHook',

@@ -1,20 +1,16 @@
 """Swin Transformer whose window attention is ACmix's attention path."""
 
-from collections import OrderedDict
 from collections.abc import Sequence
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ..checkpoints.acmix_swin import RELEASE
-from ..layers import ACmix, ConvMlp, DropPath, LayerNorm2d
+from ..layers import ACmix, ConvMlp, DropPath, LayerNorm2d, PatchEmbed, pad_to_multiple
 from ..ops import rolls
 from ..registry import MODELS, register
 from .archs import ACMIX_SWIN_ARCHS, find_arch
-from .pyramid import PyramidBackbone, Stage, drop_path_rates
-
-PATCH = 4
+from .pyramid import STEM_STRIDE, PyramidBackbone, Stage, drop_path_rates
 
 
 class Block(nn.Module):
@@ -76,17 +72,6 @@ class Block(nn.Module):
         return self.acmix(x.roll((-dy, -dx), (2, 3))).roll((dy, dx), (2, 3))
 
 
-class PatchEmbed(nn.Sequential):
-    """Convolution of 4×4 in steps of 4 → norm; a side that overhangs is padded."""
-
-    def __init__(self, in_channels: int, dim: int) -> None:
-        proj = nn.Conv2d(in_channels, dim, PATCH, stride=PATCH)
-        super().__init__(OrderedDict(proj=proj, norm=LayerNorm2d(dim)))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return super().forward(pad_to_multiple(x, PATCH))
-
-
 class PatchMerging(nn.Module):
     """Four neighbours side by side → norm → linear: (B, C, H, W) → (B, 2C, ⌈H/2⌉, ⌈W/2⌉)."""
 
@@ -112,7 +97,7 @@ class ACmixSwin(PyramidBackbone):
         window_size: Side of the attention's windows.
         drop_path_rate: Rate of the last block; block i of n has rate·i/(n−1).
         acmix: Further arguments of `ACmix`.
-        out_indices, frozen_stages, norm_eval, init_cfg: See `PyramidBackbone`.
+        out_indices, frozen_stages, init_cfg: See `PyramidBackbone`.
         with_cp: Activation checkpointing per block: less memory, one more forward.
 
     Shape:
@@ -141,7 +126,6 @@ class ACmixSwin(PyramidBackbone):
         acmix: dict | None = None,
         out_indices: Sequence[int] = (0, 1, 2, 3),
         frozen_stages: int = -1,
-        norm_eval: bool = False,
         with_cp: bool = False,
         init_cfg: dict | list[dict] | None = None,
     ) -> None:
@@ -164,18 +148,11 @@ class ACmixSwin(PyramidBackbone):
             downsample = PatchMerging(row.embed_dims[i - 1]) if i else nn.Identity()
             stages.append(Stage(downsample, blocks, with_cp))
         super().__init__(
-            stem=PatchEmbed(in_channels, row.embed_dims[0]),
+            stem=PatchEmbed(in_channels, row.embed_dims[0], STEM_STRIDE),
             stages=stages,
             stage_channels=row.embed_dims,
             norms=[LayerNorm2d(dim) for dim in row.embed_dims],
             out_indices=out_indices,
             frozen_stages=frozen_stages,
-            norm_eval=norm_eval,
             init_cfg=init_cfg,
         )
-
-
-def pad_to_multiple(x: Tensor, multiple: int) -> Tensor:
-    """Add zeros below and to the right until both sides are multiples."""
-    below, right = (-side % multiple for side in x.shape[2:])
-    return F.pad(x, (0, right, 0, below)) if below or right else x

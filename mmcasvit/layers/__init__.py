@@ -9,6 +9,8 @@ from .drop_path import DropPath
 from .integration import INTEGRATIONS
 from .mlp import ConvMlp
 from .norm import LayerNorm2d
+from .padding import pad_to_multiple
+from .patch_embed import PatchEmbed
 from .token_mixers import (
     AdditiveTokenMixer,
     MultiHeadSelfAttention,
@@ -24,10 +26,12 @@ __all__ = [
     'DropPath',
     'LayerNorm2d',
     'MultiHeadSelfAttention',
+    'PatchEmbed',
     'PatchwiseAttention',
     'SeparableSelfAttention',
     'SlidingWindowAttention',
     'SpatialReductionAttention',
     'SwiftAttention',
     'WindowAttention',
+    'pad_to_multiple',
 ]

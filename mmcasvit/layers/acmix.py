@@ -158,13 +158,17 @@ class ACmix(nn.Module):
             self.register_buffer(name, scale)
 
     def forward(self, x: Tensor) -> Tensor:
+        # The attention first: its maps are gone when the convolution's are made.
         if self.composes:
-            return self._sum_of_composed_paths(x)
-        q, k, v = self.project(x)
-        convolution = self.shift_and_sum(q, k, v)
-        if not self.has_attention:
-            return convolution
-        return convolution + self.alpha.to(q.dtype) * self.attention(q, k, v)
+            attention = self.attend(x) if self.has_attention else None
+            convolution = self.convolve(x) if self.has_convolution else None
+        else:
+            maps = self.project(x)
+            attention = self.attend(x, maps) if self.has_attention else None
+            convolution = self.shift_and_sum(*maps)
+        if attention is None or convolution is None:
+            return convolution if attention is None else attention
+        return convolution.add_(attention)
 
     @property
     def composes(self) -> bool:
@@ -178,16 +182,22 @@ class ACmix(nn.Module):
         grouped = self.num_maps / self.num_heads + self.kernel_size**2
         return self.in_channels < _GROUPED_COST * grouped
 
-    def _sum_of_composed_paths(self, x: Tensor) -> Tensor:
-        if not self.has_attention:
-            return self.convolve(x)
-        if self.attention.linear:
+    def attend(self, x: Tensor, maps: Sequence[Tensor] | None = None) -> Tensor:
+        """The attention path, times α.
+
+        Args:
+            x: The layer's input.
+            maps: q, k and v of x where they exist.
+        """
+        source = self.attention.reduce(x)
+        if maps is None and self.attention.linear:
             # α · attention(q, k, v) = attention(q, k, α·v): α needs no map of its own.
-            attention = self.attention(*self.project(x, scale_v=self.alpha))
-        else:
-            attention = self.attention(*self.project(x))
-            attention = self.alpha.to(attention.dtype) * attention
-        return attention + self.convolve(x) if self.has_convolution else attention
+            return self.attention(*self.project(x, scale_v=self.alpha))
+        if source is not x:
+            q = self.q(x) if maps is None else maps[0]
+            maps = q, self.k(source), self.v(source)
+        attention = self.attention(*(maps or self.project(x)))
+        return self.alpha.to(attention.dtype) * attention
 
     def project(self, x: Tensor, scale_v: Tensor | float = 1.0) -> Sequence[Tensor]:
         """q, k and v, each (B, channels, H, W), by one 1×1 convolution."""

@@ -8,23 +8,39 @@ import pytest
 import torch
 from torch.nn.modules.batchnorm import _BatchNorm
 
-from mmcasvit import ACmixResNet, CASViT
+from mmcasvit import ACmixPVT, ACmixResNet, ACmixSAN, ACmixSwin, CASViT
 from mmcasvit.backbones import pyramid
-from mmcasvit.backbones.archs import ACMIX_RESNET_ARCHS, CASVIT_ARCHS
+from mmcasvit.backbones.archs import (
+    ACMIX_PVT_ARCHS,
+    ACMIX_RESNET_ARCHS,
+    ACMIX_SAN_ARCHS,
+    ACMIX_SWIN_ARCHS,
+    CASVIT_ARCHS,
+)
 
 SMALL = dict(embed_dims=[8, 12, 16, 20], depths=[1, 2, 1, 1])
 BACKBONES = {f'casvit_{arch}': (CASViT, dict(arch=arch)) for arch in CASVIT_ARCHS}
 BACKBONES['casvit_small'] = (CASViT, dict(arch=SMALL))
-BACKBONES |= {
-    f'acmix_resnet{depth}': (ACmixResNet, dict(depth=depth))
-    for depth in ACMIX_RESNET_ARCHS
-}
+for cls, archs, family in (
+    (ACmixResNet, ACMIX_RESNET_ARCHS, 'acmix_resnet'),
+    (ACmixSAN, ACMIX_SAN_ARCHS, 'acmix_san'),
+):
+    BACKBONES |= {f'{family}{depth}': (cls, dict(depth=depth)) for depth in archs}
+for cls, archs, family in (
+    (ACmixSwin, ACMIX_SWIN_ARCHS, 'acmix_swin'),
+    (ACmixPVT, ACMIX_PVT_ARCHS, 'acmix_pvt'),
+):
+    BACKBONES |= {f'{family}_{arch}': (cls, dict(arch=arch)) for arch in archs}
 # One of each family where the size of a variant does not matter.
 FAMILIES = {
     'casvit': (CASViT, dict(arch=SMALL)),
     'acmix_resnet': (ACmixResNet, dict(depth=26, base_channels=8)),
+    'acmix_swin': (ACmixSwin, dict(arch='t')),
+    'acmix_pvt': (ACmixPVT, dict(arch='t')),
+    'acmix_san': (ACmixSAN, dict(depth=10, dims=(32, 32, 64, 96, 128))),
 }
 RANDOM = {'casvit': dict(drop_path_rate=0.3)}
+WITH_BATCH_NORM = ['acmix_resnet', 'acmix_san', 'casvit']
 
 
 def randomise_norms(model):
@@ -99,6 +115,7 @@ class TestContract:
             should_freeze = parts[part] <= frozen
             assert parameter.requires_grad is not should_freeze
             assert (parameter.grad is None) is should_freeze
+        torch.optim.SGD(model.parameters(), lr=1.0).step()
         changed = {
             part
             for part in parts
@@ -106,35 +123,6 @@ class TestContract:
             if key.startswith(f'{part}.') and not torch.equal(value, before[key])
         }
         assert changed == {p for p, number in parts.items() if number > frozen}
-
-    def test_norm_eval_keeps_statistics_and_trains_scale(self, family):
-        model = build(family, norm_eval=True).train()
-        before = {k: v.clone() for k, v in model.named_buffers()}
-        out = model(torch.randn(2, 3, 64, 64))
-        sum(o.square().sum() for o in out).backward()
-        assert all(torch.equal(v, before[k]) for k, v in model.named_buffers())
-        norms = [m for m in model.modules() if isinstance(m, _BatchNorm)]
-        assert all(m.weight.grad is not None for m in norms)
-        assert not any(m.training for m in norms)
-        assert model.eval().train(False) is model
-
-    def test_norm_eval_without_weights_warns_once(self, family, monkeypatch):
-        said = []
-        monkeypatch.setattr(
-            pyramid, 'print_log', lambda text, **kwargs: said.append((text, kwargs))
-        )
-        build(family, norm_eval=True).train()
-        assert said == []
-        cls, args = FAMILIES[family]
-        model = cls(**args, norm_eval=True)
-        model.eval()
-        assert said == []
-        model.train()
-        model.train()
-        [(text, kwargs)] = said
-        assert 'no weights were loaded' in text
-        assert 'norm_eval=False' in text
-        assert kwargs['level'] == logging.WARNING
 
     def test_checkpointing_equals_plain(self, family):
         random = RANDOM.get(family, {})
@@ -188,3 +176,35 @@ class TestContract:
         x = torch.randn(1, 3, 33, 40)
         for a, b in zip(model(x), twin(x), strict=True):
             assert torch.equal(a, b)
+
+
+@pytest.mark.parametrize('family', WITH_BATCH_NORM)
+class TestNormEval:
+    def test_keeps_statistics_and_trains_scale(self, family):
+        model = build(family, norm_eval=True).train()
+        before = {k: v.clone() for k, v in model.named_buffers()}
+        out = model(torch.randn(2, 3, 64, 64))
+        sum(o.square().sum() for o in out).backward()
+        assert all(torch.equal(v, before[k]) for k, v in model.named_buffers())
+        norms = [m for m in model.modules() if isinstance(m, _BatchNorm)]
+        assert all(m.weight.grad is not None for m in norms)
+        assert not any(m.training for m in norms)
+        assert model.eval().train(False) is model
+
+    def test_without_weights_warns_once(self, family, monkeypatch):
+        said = []
+        monkeypatch.setattr(
+            pyramid, 'print_log', lambda text, **kwargs: said.append((text, kwargs))
+        )
+        build(family, norm_eval=True).train()
+        assert said == []
+        cls, args = FAMILIES[family]
+        model = cls(**args, norm_eval=True)
+        model.eval()
+        assert said == []
+        model.train()
+        model.train()
+        [(text, kwargs)] = said
+        assert 'no weights were loaded' in text
+        assert 'norm_eval=False' in text
+        assert kwargs['level'] == logging.WARNING

@@ -56,5 +56,9 @@ class AttentionPath(nn.Module):
             )
         self.stride, self.dilation = stride, dilation
 
+    def reduce(self, x: Tensor) -> Tensor:
+        """The map that k and v are projected from; by default ACmix's own input."""
+        return x
+
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         raise NotImplementedError

@@ -105,7 +105,8 @@ class FootprintNorm(nn.BatchNorm1d):
     @torch.no_grad()
     def _follow(self, mean: Tensor, var: Tensor, count: int) -> None:
         """Move the running statistics, as batch norm does."""
-        self.num_batches_tracked += 1
+        if self.num_batches_tracked is not None:  # it is while activations are redone
+            self.num_batches_tracked += 1
         unbiased = var * count / max(count - 1, 1)
         self.running_mean.lerp_(mean.to(self.running_mean), self.momentum)
         self.running_var.lerp_(unbiased.to(self.running_var), self.momentum)

@@ -1,36 +1,34 @@
 """PVT's attention as ACmix's attention path."""
 
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from ...ops import global_attention
 from ...ops.checks import check_positive
 from ...registry import ACMIX_ATTENTIONS, register
 from ..norm import LayerNorm2d
+from ..padding import pad_to_multiple
 from .base import AttentionPath
 
 
 @register(ACMIX_ATTENTIONS)
 class SpatialReductionAttention(AttentionPath):
-    """out_i = Σ_j softmax_j(q_i · r(k)_j / √D) r(v)_j over the whole reduced map.
+    """out_i = proj(Σ_j softmax_j(q_i · k_j / √D) v_j), k and v of the reduced input.
 
-    r is a convolution of R×R in steps of R and a norm; without reduction, R = 1, it is
-    nothing.
+    The input is reduced by a convolution of R×R in steps of R and a norm, and then goes
+    through ACmix's projections; with R = 1 it is taken as it is.
 
     Args:
         dim, num_heads, qk_dim, stride, dilation: See `AttentionPath`.
         reduction: R. A side that is no multiple of R is padded with zeros.
 
     Shape:
-        See `AttentionPath`; any H, W ≥ 1.
+        q (B, C, H, W), k and v (B, C, ⌈H/R⌉, ⌈W/R⌉), any H, W ≥ 1; output (B, C, H, W).
 
     Note:
-        2·(H·W)²/R²·C multiply-adds, and 2·C²·H·W for the reduction.
+        2·(H·W)²/R²·C multiply-adds, C²·H·W for the reduction and C²·H·W for proj.
 
     Source:
-        PVT, arXiv 2102.12122, Sec. 3.3; ACmix, arXiv 2111.14556, Sec. 4.4. PVT reduces
-        x before the projections; here k and v are, by one convolution, as ACmix's other
-        path has its projections in full resolution.
+        PVT, arXiv 2102.12122, Sec. 3.3; ACmix, arXiv 2111.14556, Sec. 4.4.
     """
 
     linear = False
@@ -48,14 +46,14 @@ class SpatialReductionAttention(AttentionPath):
         check_positive(reduction=reduction)
         self.reduction = reduction
         if reduction > 1:
-            self.reduce = nn.Conv2d(dim, dim, reduction, stride=reduction)
+            self.shrink = nn.Conv2d(dim, dim, reduction, stride=reduction)
             self.norm = LayerNorm2d(dim)
+        self.proj = nn.Conv2d(dim, dim, 1)
+
+    def reduce(self, x: Tensor) -> Tensor:
+        if self.reduction == 1:
+            return x
+        return self.norm(self.shrink(pad_to_multiple(x, self.reduction)))
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        if self.reduction > 1:
-            k, v = self._reduced(k), self._reduced(v)
-        return global_attention(q, k, v, self.num_heads)
-
-    def _reduced(self, x: Tensor) -> Tensor:
-        below, right = (-side % self.reduction for side in x.shape[2:])
-        return self.norm(self.reduce(F.pad(x, (0, right, 0, below))))
+        return self.proj(global_attention(q, k, v, self.num_heads))
