@@ -8,10 +8,11 @@ from pathlib import Path
 import torch
 from mmengine.config import Config
 from mmengine.model import revert_sync_batchnorm
+from mmengine.registry import init_default_scope
 from torch import Tensor, nn
 
-from ..backbones import ACmixResNet, CASViT
-from ..backbones.archs import ACMIX_RESNET_ARCHS, CASVIT_ARCHS
+from ..backbones import ACmixResNet
+from ..backbones.archs import ACMIX_RESNET_ARCHS
 from ..layers import (
     ACmix,
     AdditiveTokenMixer,
@@ -23,6 +24,7 @@ from ..ops import local_attention
 from ..ops.reference import acmix_unfold, local_attention_unfold
 from ..registry import MODELS
 from .benchmark import Subject
+from .published import FAMILIES, arch_name
 
 
 @dataclass(frozen=True)
@@ -117,12 +119,39 @@ def operators() -> dict[str, Callable[[str, Setting], Subject]]:
 
 def backbones() -> dict[str, Callable[[], nn.Module]]:
     """Backbones with random weights: name → maker."""
+    made = {
+        arch_name(family.name, arch): partial(family.make, arch)
+        for family in FAMILIES
+        for arch in family.archs
+    }
     plain = dict(stages_with_acmix=(False,) * 4)
-    made = {f'casvit_{arch}': partial(CASViT, arch) for arch in CASVIT_ARCHS}
-    for depth in ACMIX_RESNET_ARCHS:
-        made[f'acmix_resnet{depth}'] = partial(ACmixResNet, depth)
-        made[f'resnet{depth}'] = partial(ACmixResNet, depth, **plain)
-    return made
+    return made | {
+        f'resnet{depth}': partial(ACmixResNet, depth, **plain)
+        for depth in ACMIX_RESNET_ARCHS
+    }
+
+
+def is_config(name: str) -> bool:
+    """Whether `name` is a config file that exists."""
+    return name.endswith('.py') and Path(name).is_file()
+
+
+def make_model(name: str) -> nn.Module:
+    """Build a backbone by name, or the whole model of a config file, random weights.
+
+    Raises:
+        ValueError: If the name is unknown; the message lists those known.
+    """
+    if name in backbones():
+        return backbones()[name]()
+    if is_config(name):
+        cfg = Config.fromfile(name)
+        init_default_scope(cfg.get('default_scope', 'mmengine'))
+        cfg.model.backbone.pop('init_cfg', None)
+        return revert_sync_batchnorm(MODELS.build(cfg.model))
+    raise ValueError(
+        f'{name!r} is no config file and not one of the backbones {sorted(backbones())}'
+    )
 
 
 def make_subject(name: str, setting: Setting) -> Subject:
@@ -139,7 +168,7 @@ def make_subject(name: str, setting: Setting) -> Subject:
         return operators()[name](name, setting)
     if name in backbones():
         return _module(name, setting, backbones()[name], channels=3)
-    if name.endswith('.py') and Path(name).is_file():
+    if is_config(name):
         backbone = Config.fromfile(name).model.backbone
         backbone.pop('init_cfg', None)
         return _module(

@@ -1,4 +1,4 @@
-"""Measurements as a table for people."""
+"""Measurements as tables for people."""
 
 from collections.abc import Sequence
 
@@ -6,6 +6,8 @@ from rich.console import Console
 from rich.table import Table
 
 from .benchmark import MIB, Measurement
+from .complexity import Complexity
+from .published import Row
 
 
 def print_results(title: str, results: Sequence[Measurement], batch: int) -> None:
@@ -31,3 +33,58 @@ def print_results(title: str, results: Sequence[Measurement], batch: int) -> Non
             f'{result.memory_ratio:.2f}',
         )
     Console(width=100).print(table)
+
+
+def print_complexity(results: Sequence[Complexity], by_stage: bool) -> None:
+    """Print what models cost, by kind of operator and, if wanted, by part."""
+    for result in results:
+        height, width = result.size
+        title = f'{result.name}, 1×3×{height}×{width}'
+        table = Table(title=title, title_justify='left')
+        table.add_column('')
+        table.add_column('parameters', justify='right')
+        table.add_column('multiply-adds', justify='right')
+        for kind, count in sorted(result.by_kind.items()):
+            table.add_row(kind, '', _billions(count))
+        if by_stage:
+            table.add_section()
+            for part, cost in result.by_part.items():
+                costs = _millions(cost['params']), _billions(cost['multiply_adds'])
+                table.add_row(part, *costs)
+        table.add_section()
+        table.add_row('all', _millions(result.params), _billions(result.multiply_adds))
+        table.caption = f'peak activations {result.peak / MIB:.1f} MiB'
+        Console(width=100).print(table)
+
+
+def print_published(rows: Sequence[Row]) -> None:
+    """Print the papers' figures beside those counted."""
+    table = Table(
+        title='1×3×224×224, with the classifier; M and G, in brackets what is counted '
+        'over what is published',
+        title_justify='left',
+    )
+    for heading in ('', 'params, paper', 'counted', 'multiply-adds, paper', 'counted'):
+        table.add_column(heading, justify='right' if heading else 'left')
+    for row in rows:
+        table.add_row(
+            row.name,
+            f'{row.published_params:.1f}',
+            f'{row.params:.2f} ({row.params / row.published_params - 1:+.1%})',
+            *_beside(row.published_multiply_adds, row.multiply_adds),
+        )
+    Console(width=100).print(table)
+
+
+def _beside(published: float | None, counted: float) -> tuple[str, str]:
+    if published is None:
+        return '', f'{counted:.2f}'
+    return f'{published:.1f}', f'{counted:.2f} ({counted / published - 1:+.1%})'
+
+
+def _millions(count: int) -> str:
+    return f'{count / 1e6:.3f} M'
+
+
+def _billions(count: int) -> str:
+    return f'{count / 1e9:.3f} G'

@@ -17,6 +17,7 @@ class CASViTArch:
         depths: Blocks of the four stages.
         mlp_ratio: Hidden width of the MLP over its input width.
         params: Published parameters in millions, both classification heads included.
+        multiply_adds: Published billions at 224²; the release names none.
         weights_id: Google Drive file of the release's ImageNet weights.
 
     Source:
@@ -27,6 +28,7 @@ class CASViTArch:
     depths: tuple[int, ...]
     mlp_ratio: float = 4.0
     params: float | None = None
+    multiply_adds: float | None = None
     weights_id: str | None = None
 
     def __post_init__(self) -> None:
@@ -84,7 +86,7 @@ class ACmixResNetArch:
 
     Args:
         depths: Blocks of the four stages.
-        params: Published parameters in millions, with the classification head.
+        params, multiply_adds: Published, millions and billions at 224², with the head.
 
     Source:
         ACmix, arXiv 2111.14556, Table 2; the figures are those of the release's README.
@@ -92,15 +94,16 @@ class ACmixResNetArch:
 
     depths: tuple[int, ...]
     params: float | None = None
+    multiply_adds: float | None = None
 
     def __post_init__(self) -> None:
         check_per_stage('depths', self.depths)
 
 
 ACMIX_RESNET_ARCHS: dict[int, ACmixResNetArch] = {
-    26: ACmixResNetArch((1, 2, 4, 1), params=10.6),
-    38: ACmixResNetArch((2, 3, 5, 2), params=14.6),
-    50: ACmixResNetArch((3, 4, 6, 3), params=18.6),
+    26: ACmixResNetArch((1, 2, 4, 1), params=10.6, multiply_adds=2.3),
+    38: ACmixResNetArch((2, 3, 5, 2), params=14.6, multiply_adds=2.9),
+    50: ACmixResNetArch((3, 4, 6, 3), params=18.6, multiply_adds=3.6),
 }
 
 

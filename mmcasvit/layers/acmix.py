@@ -158,17 +158,23 @@ class ACmix(nn.Module):
             self.register_buffer(name, scale)
 
     def forward(self, x: Tensor) -> Tensor:
+        source = self.attention.reduce(x) if self.reduces else x
         # The attention first: its maps are gone when the convolution's are made.
         if self.composes:
-            attention = self.attend(x) if self.has_attention else None
-            convolution = self.convolve(x) if self.has_convolution else None
+            attention = self.attend(x, source) if self.has_attention else None
+            convolution = self.convolve(x, source) if self.has_convolution else None
         else:
-            maps = self.project(x)
-            attention = self.attend(x, maps) if self.has_attention else None
-            convolution = self.shift_and_sum(*maps)
+            maps = self.project(x, source)
+            attention = self.attend(x, source, maps) if self.has_attention else None
+            convolution = self.shift_and_sum(x, maps)
         if attention is None or convolution is None:
             return convolution if attention is None else attention
         return convolution.add_(attention)
+
+    @property
+    def reduces(self) -> bool:
+        """Whether k and v are projected from a smaller map than q."""
+        return self.has_attention and self.attention.reduces
 
     @property
     def composes(self) -> bool:
@@ -182,36 +188,46 @@ class ACmix(nn.Module):
         grouped = self.num_maps / self.num_heads + self.kernel_size**2
         return self.in_channels < _GROUPED_COST * grouped
 
-    def attend(self, x: Tensor, maps: Sequence[Tensor] | None = None) -> Tensor:
+    def attend(
+        self, x: Tensor, source: Tensor, maps: Sequence[Tensor] | None = None
+    ) -> Tensor:
         """The attention path, times α.
 
         Args:
-            x: The layer's input.
-            maps: q, k and v of x where they exist.
+            x: The layer's input, from which q is projected.
+            source: What k and v are projected from: x, or x reduced.
+            maps: q, k and v where they exist.
         """
-        source = self.attention.reduce(x)
         if maps is None and self.attention.linear:
             # α · attention(q, k, v) = attention(q, k, α·v): α needs no map of its own.
-            return self.attention(*self.project(x, scale_v=self.alpha))
-        if source is not x:
-            q = self.q(x) if maps is None else maps[0]
-            maps = q, self.k(source), self.v(source)
-        attention = self.attention(*(maps or self.project(x)))
+            return self.attention(*self.project(x, source, scale_v=self.alpha))
+        attention = self.attention(*(maps or self.project(x, source)))
         return self.alpha.to(attention.dtype) * attention
 
-    def project(self, x: Tensor, scale_v: Tensor | float = 1.0) -> Sequence[Tensor]:
-        """q, k and v, each (B, channels, H, W), by one 1×1 convolution."""
+    def project(
+        self, x: Tensor, source: Tensor, scale_v: Tensor | float = 1.0
+    ) -> Sequence[Tensor]:
+        """q, k and v, each (B, channels, H, W), by one 1×1 convolution.
+
+        Args:
+            x, source: See `attend`.
+            scale_v: Factor of v where source is x.
+        """
+        if source is not x:
+            return self.q(x), self.k(source), self.v(source)
         parts = (self.q, 1.0), (self.k, 1.0), (self.v, scale_v)
         weight = torch.cat([conv.weight * scale for conv, scale in parts])
         bias = torch.cat([conv.bias * scale for conv, scale in parts])
         sizes = [conv.out_channels for conv, _ in parts]
         return F.conv2d(x, weight, bias).split(sizes, dim=1)
 
-    def shift_and_sum(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
-        """The convolution path from its maps, times β, as in the paper's figure."""
-        maps = torch.cat((q, k, v), 1).unflatten(1, (self.num_maps, -1))
+    def shift_and_sum(self, x: Tensor, maps: Sequence[Tensor]) -> Tensor:
+        """The convolution path from q, k and v, times β, as in the paper's figure."""
+        if self.reduces:
+            maps = maps[0], *(self.attention.expand(part, x) for part in maps[1:])
+        joined = torch.cat(maps, 1).unflatten(1, (self.num_maps, -1))
         fc = self.fc.weight.flatten(1)
-        taps = torch.einsum('mj,bjdhw->bdmhw', fc, maps)
+        taps = torch.einsum('mj,bjdhw->bdmhw', fc, joined)
         if self.fc.bias is not None:
             taps = taps + self.fc.bias[:, None, None]
         return grouped_shift(
@@ -222,8 +238,10 @@ class ACmix(nn.Module):
             self.dilation,
         )
 
-    def convolve(self, x: Tensor) -> Tensor:
+    def convolve(self, x: Tensor, source: Tensor) -> Tensor:
         """The convolution path, times β."""
+        if self.reduces:
+            x = torch.cat((x, self.attention.expand(source, x)), 1)
         kernel, taps, bias = self.composed()
         geometry = self.stride, self.dilation * (self.kernel_size // 2), self.dilation
         # Outside the map there are no biases to shift in: border pixels sum fewer taps.
@@ -235,7 +253,7 @@ class ACmix(nn.Module):
         """The convolution path as one convolution, β included.
 
         Returns:
-            kernel (C, C_in, k, k); taps (C, 1, k, k), what the biases of projections
+            kernel (C, C_in, k, k), with twice C_in for [x, x reduced]; taps (C, 1, k, k), what the biases of projections
             and fc add from each tap that lies inside the map; bias (C,) or None.
         """
         if not hasattr(self, 'fc'):
@@ -243,7 +261,10 @@ class ACmix(nn.Module):
         # Composed in the parameters' own precision, whatever autocast does to maps.
         with own_precision(self.beta):
             convs = (self.q, self.k, self.v)
-            weight = torch.cat([conv.weight.flatten(1) for conv in convs])
+            weights = [conv.weight.flatten(1) for conv in convs]
+            if self.reduces:
+                weights = [torch.block_diag(weights[0], torch.cat(weights[1:]))]
+            weight = torch.cat(weights)
             bias = torch.cat([conv.bias for conv in convs])[:, None]
             fc, shift = self.fc.weight.flatten(1), self.beta * self.shift.weight
             kernel, taps = (
@@ -268,6 +289,26 @@ class ACmix(nn.Module):
             ):
                 self.register_buffer(name, value)
         return self
+
+    def multiply_adds(self, height: int, width: int) -> dict[str, int]:
+        """Of one H×W map, by the paper's stages, its parts as in its figure."""
+        channels, out_height, out_width = self.out_channels, *self._out_size(height, width)
+        pixels = height * width
+        sources = self.attention.keys(height, width) if self.reduces else pixels
+        projected = self.q.out_channels * pixels
+        projected += (self.k.out_channels + self.v.out_channels) * sources
+        counts = {'ACmix I, projections': self.in_channels * projected}
+        if self.has_attention:
+            counts['ACmix II, attention'] = self.attention.multiply_adds(height, width)
+        if self.has_convolution:
+            taps, positions = self.kernel_size**2, channels // self.num_heads
+            fc = self.num_maps * taps * positions * pixels
+            shift = taps * taps * channels * out_height * out_width
+            counts['ACmix II, convolution'] = fc + shift
+        return counts
+
+    def _out_size(self, height: int, width: int) -> tuple[int, int]:
+        return -(-height // self.stride), -(-width // self.stride)
 
     def extra_repr(self) -> str:
         return (

@@ -17,6 +17,7 @@ class AttentionPath(nn.Module):
     Attributes:
         strided: The mode knows stride and dilation.
         narrow: q and k may have other channels than v.
+        reduces: k and v come from a smaller map.
         linear: The output is linear in v: a factor of v is a factor of the output.
 
     Shape:
@@ -29,6 +30,7 @@ class AttentionPath(nn.Module):
 
     strided = False
     narrow = False
+    reduces = False
     linear = True
 
     def __init__(
@@ -60,5 +62,13 @@ class AttentionPath(nn.Module):
         """The map that k and v are projected from; by default ACmix's own input."""
         return x
 
+    def expand(self, x: Tensor, like: Tensor) -> Tensor:
+        """A map of the size that `reduce` gives in the size of `like`, its input."""
+        return x
+
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def multiply_adds(self, height: int, width: int) -> int:
+        """Of one H×W map, without ACmix's projections of it."""
         raise NotImplementedError

@@ -67,6 +67,11 @@ class PatchwiseAttention(AttentionPath):
         weight = self.linear2.weight.unflatten(0, (taps, -1)).transpose(1, 2)
         return footprint_sum(hidden, weight, self.linear2.bias.view(taps, -1), v)
 
+    def multiply_adds(self, height: int, width: int) -> int:
+        taps, hidden = self.kernel_size**2, self.linear1.out_features
+        scores = self.linear1.in_features * hidden + taps * hidden**2
+        return (scores + taps * self.dim) * height * width
+
 
 class FootprintNorm(nn.BatchNorm1d):
     """Batch norm over [q_i, all k_j of the window], as factors and offsets.

@@ -63,6 +63,10 @@ class SlidingWindowAttention(AttentionPath):
             self.dilation,
         )
 
+    def multiply_adds(self, height: int, width: int) -> int:
+        pixels = -(-height // self.stride) * -(-width // self.stride)
+        return 2 * self.kernel_size**2 * self.dim * pixels
+
     def _position(self, like: Tensor) -> Tensor:
         """Encoding p of the pixels' places, (D, H, W), channels last."""
         y, x = (torch.linspace(-1, 1, n, device=like.device) for n in like.shape[2:])

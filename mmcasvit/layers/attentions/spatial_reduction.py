@@ -1,6 +1,7 @@
 """PVT's attention as ACmix's attention path."""
 
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from ...ops import global_attention
 from ...ops.checks import check_positive
@@ -15,7 +16,8 @@ class SpatialReductionAttention(AttentionPath):
     """out_i = proj(Σ_j softmax_j(q_i · k_j / √D) v_j), k and v of the reduced input.
 
     The input is reduced by a convolution of R×R in steps of R and a norm, and then goes
-    through ACmix's projections; with R = 1 it is taken as it is.
+    through ACmix's projections; with R = 1 it is taken as it is. ACmix's other path gets
+    k and v enlarged to the input's size.
 
     Args:
         dim, num_heads, qk_dim, stride, dilation: See `AttentionPath`.
@@ -44,16 +46,31 @@ class SpatialReductionAttention(AttentionPath):
     ) -> None:
         super().__init__(dim, num_heads, qk_dim, stride, dilation)
         check_positive(reduction=reduction)
-        self.reduction = reduction
-        if reduction > 1:
+        self.reduction, self.reduces = reduction, reduction > 1
+        if self.reduces:
             self.shrink = nn.Conv2d(dim, dim, reduction, stride=reduction)
             self.norm = LayerNorm2d(dim)
         self.proj = nn.Conv2d(dim, dim, 1)
 
     def reduce(self, x: Tensor) -> Tensor:
-        if self.reduction == 1:
+        if not self.reduces:
             return x
         return self.norm(self.shrink(pad_to_multiple(x, self.reduction)))
 
+    def expand(self, x: Tensor, like: Tensor) -> Tensor:
+        height, width = like.shape[2:]
+        large = F.interpolate(x, scale_factor=self.reduction, mode='bilinear')
+        return large[:, :, :height, :width]
+
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         return self.proj(global_attention(q, k, v, self.num_heads))
+
+    def multiply_adds(self, height: int, width: int) -> int:
+        keys = self.keys(height, width)
+        pixels, dim = height * width, self.dim
+        reduction = self.reduction**2 * dim**2 * keys if self.reduces else 0
+        return 2 * pixels * keys * dim + dim**2 * pixels + reduction
+
+    def keys(self, height: int, width: int) -> int:
+        """Keys of an H×W map."""
+        return -(-height // self.reduction) * -(-width // self.reduction)

@@ -60,6 +60,9 @@ class WindowAttention(AttentionPath):
         )
         return self.proj(out)
 
+    def multiply_adds(self, height: int, width: int) -> int:
+        return (2 * self.window_size**2 + self.dim) * self.dim * height * width
+
 
 def relative_index(window_size: int) -> Tensor:
     """Row of the bias table for each query and key of a window, (w², w²)."""
