@@ -11,12 +11,16 @@ metainfo = dict(
         (30, 200, 190),
     ],
 )
-# Small pictures: on a CPU, how many are seen counts for more than how sharp they are.
+# On a CPU, how many objects are seen counts for more than how sharp they are: small
+# pictures, and while training crops of them that are not all background.
 scale = (128, 128)
+crop_size = (64, 64)
 train_pipeline = [
     dict(type='LoadImageFromFile'),
     dict(type='LoadAnnotations', reduce_zero_label=True),
     dict(type='Resize', scale=scale, keep_ratio=True),
+    dict(type='RandomResize', scale=scale, ratio_range=(0.5, 1.0), keep_ratio=True),
+    dict(type='RandomCrop', crop_size=crop_size, cat_max_ratio=0.75),
     dict(
         type='RandomFlip',
         prob=[0.25, 0.25, 0.25],
@@ -32,7 +36,7 @@ test_pipeline = [
 ]
 # The pictures are small: a worker would take more time from the model than it saves.
 train_dataloader = dict(
-    batch_size=8,
+    batch_size=32,
     num_workers=0,
     persistent_workers=False,
     sampler=dict(type='InfiniteSampler', shuffle=True),

@@ -4,10 +4,10 @@ _base_ = [
     '../runtime_mmseg.py',
     '../schedules/mini_iters.py',
 ]
-default_hooks = dict(checkpoint=dict(interval=1500))
+default_hooks = dict(checkpoint=dict(interval=_base_.max_iters))
 num_classes = 7
 model = dict(
-    data_preprocessor=dict(size=(128, 128)),
-    decode_head=dict(channels=64, num_classes=num_classes),
+    data_preprocessor=dict(size=_base_.crop_size),
+    decode_head=dict(channels=64, dropout_ratio=0.0, num_classes=num_classes),
     auxiliary_head=dict(channels=32, num_classes=num_classes),
 )
