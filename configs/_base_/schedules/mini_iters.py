@@ -1,5 +1,5 @@
 _base_ = './mini_epochs.py'
-max_iters = 3600
+max_iters = 3400
 train_cfg = dict(
     _delete_=True, type='IterBasedTrainLoop', max_iters=max_iters, val_interval=max_iters
 )
