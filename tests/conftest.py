@@ -45,6 +45,11 @@ def acmix_golden():
 
 
 @pytest.fixture(scope='session')
+def swin_golden():
+    return golden('swin')
+
+
+@pytest.fixture(scope='session')
 def mmcv_golden():
     """Inputs and outputs of mmcv's own compiled operators."""
     arrays = np.load(DATA / 'mmcv_ops.npz')

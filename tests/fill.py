@@ -24,6 +24,8 @@ def fill_tensor(name: str, shape: Sequence[int]) -> Tensor:
         x = 0.1 * x
     elif leaf in ('rate1', 'rate2'):
         x = 0.5 + 0.1 * x
+    elif leaf == 'relative_position_bias_table':
+        x = 0.2 * x
     elif leaf == 'weight' and x.ndim == 1:
         x = 1.0 + 0.1 * x
     elif leaf == 'weight':

@@ -220,7 +220,9 @@ def fixed_proposals(model: nn.Module) -> Iterator[None]:
         # From the smallest objects to the whole picture: all levels get some.
         scale = torch.linspace(0.02, 1, count)[:, None]
         boxes = scale * torch.tensor([[0.0, 0.0, width, height]])
-        return [InstanceData(bboxes=boxes, scores=scale[:, 0], labels=scale[:, 0].long())]
+        return [
+            InstanceData(bboxes=boxes, scores=scale[:, 0], labels=scale[:, 0].long())
+        ]
 
     rpn.predict = predict
     try:
@@ -233,7 +235,11 @@ def _maps(out: Any) -> list[Tensor]:
     """All tensors in what a model gives."""
     if isinstance(out, Tensor):
         return [out]
-    return [x for part in out for x in _maps(part)] if isinstance(out, tuple | list) else []
+    return (
+        [x for part in out for x in _maps(part)]
+        if isinstance(out, tuple | list)
+        else []
+    )
 
 
 def _params(module: nn.Module) -> int:

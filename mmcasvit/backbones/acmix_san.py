@@ -128,7 +128,11 @@ class ACmixSAN(PyramidBackbone):
             Transition(dims[0], dims[1]),
         )
         stages = [
-            Stage(Transition(dims[i - 1], dims[i]) if i > 1 else nn.Identity(), level(i), with_cp)
+            Stage(
+                Transition(dims[i - 1], dims[i]) if i > 1 else nn.Identity(),
+                level(i),
+                with_cp,
+            )
             for i in range(1, len(dims))
         ]
         super().__init__(

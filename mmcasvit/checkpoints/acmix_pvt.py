@@ -57,7 +57,9 @@ RELEASE = Release(
     key_map=KeyMap(
         prefixes={
             'patch_embed1.': 'stem.',
-            **{f'patch_embed{i + 1}.': f'stages.{i}.downsample.0.' for i in _STAGES[1:]},
+            **{
+                f'patch_embed{i + 1}.': f'stages.{i}.downsample.0.' for i in _STAGES[1:]
+            },
             **{f'pos_embed{i + 1}': f'stages.{i}.downsample.1.weight' for i in _STAGES},
             **{f'block{i + 1}.': f'stages.{i}.blocks.' for i in _STAGES},
         },

@@ -49,7 +49,9 @@ def _pack(state: State) -> State:
 
 def _rebuilt(state: State) -> State:
     """The buffers that the release keeps: relative positions, masks of shifted windows."""
-    y, x = (p.flatten() for p in torch.meshgrid(*[torch.arange(WINDOW)] * 2, indexing='ij'))
+    y, x = (
+        p.flatten() for p in torch.meshgrid(*[torch.arange(WINDOW)] * 2, indexing='ij')
+    )
     rows, cols = (p[:, None] - p + WINDOW - 1 for p in (y, x))
     index = rows * (2 * WINDOW - 1) + cols
     buffers: State = {}

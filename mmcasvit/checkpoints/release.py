@@ -72,9 +72,7 @@ class Release:
                 absent += [key for key in expected if pattern.match(key)]
         return absent
 
-    def adapt(
-        self, module: nn.Module, state: State, prefix: str, *_: object
-    ) -> None:
+    def adapt(self, module: nn.Module, state: State, prefix: str, *_: object) -> None:
         """`load_state_dict` pre-hook: rename a release's keys in place.
 
         They are found at `prefix`, or under one more prefix of the file's own. What the

@@ -292,7 +292,10 @@ class ACmix(nn.Module):
 
     def multiply_adds(self, height: int, width: int) -> dict[str, int]:
         """Of one H×W map, by the paper's stages, its parts as in its figure."""
-        channels, out_height, out_width = self.out_channels, *self._out_size(height, width)
+        channels, out_height, out_width = (
+            self.out_channels,
+            *self._out_size(height, width),
+        )
         pixels = height * width
         sources = self.attention.keys(height, width) if self.reduces else pixels
         projected = self.q.out_channels * pixels

@@ -32,7 +32,9 @@ def footprint_moments(x: Tensor, kernel_size: int) -> tuple[Tensor, Tensor]:
         torch.var_mean(row.flatten(0, 2), 0, correction=0)
         for row in _rows(_pad(x, kernel_size), kernel_size)
     ]  # (C, k) each
-    var, mean = (torch.cat(parts, 1).transpose(0, 1) for parts in zip(*rows, strict=True))
+    var, mean = (
+        torch.cat(parts, 1).transpose(0, 1) for parts in zip(*rows, strict=True)
+    )
     return mean, var
 
 

@@ -125,9 +125,7 @@ def acmix_unfold(
     return parts['alpha'] * attention + parts['beta'] * convolution
 
 
-def global_attention_whole(
-    q: Tensor, k: Tensor, v: Tensor, num_heads: int
-) -> Tensor:
+def global_attention_whole(q: Tensor, k: Tensor, v: Tensor, num_heads: int) -> Tensor:
     """The definition of `global_attention`, with all weights at once."""
     heads = [x.flatten(2).unflatten(1, (num_heads, -1)) for x in (q, k, v)]
     query, keys, values = heads  # (B, N, D, pixels)
@@ -158,7 +156,9 @@ def window_attention_masked(
         group.append((*window, *wrapped))
         place.append(pixel[0] % window_size * window_size + pixel[1] % window_size)
     unseen = torch.tensor([[a != b for b in group] for a in group])
-    query, keys, values = (x.flatten(2).unflatten(1, (num_heads, -1)) for x in (q, k, v))
+    query, keys, values = (
+        x.flatten(2).unflatten(1, (num_heads, -1)) for x in (q, k, v)
+    )
     scores = torch.einsum('bndi,bndj->bnij', query, keys) / math.sqrt(query.shape[2])
     if bias is not None:
         at = torch.tensor(place)

@@ -268,7 +268,10 @@ class TestAsConvolution:
     [
         (dict(num_heads=5), '12 channels do not split into num_heads=5'),
         (dict(kernel_size=2), 'kernel_size must be odd'),
-        (dict(attention=sliding(6)), 'kernel_size of the attention must be odd.*take 5'),
+        (
+            dict(attention=sliding(6)),
+            'kernel_size of the attention must be odd.*take 5',
+        ),
         (dict(padding=0), r'padding must be None or .* = 1, got 0'),
         (dict(groups=2), 'groups must be 1'),
         (dict(stride=0), 'stride must be an integer'),

@@ -14,11 +14,15 @@ def maps(size, dtype, channels=6):
 
 def gradients(operator, inputs, *args):
     out = operator(*inputs[:3], *args, *inputs[3:])
-    grads = torch.autograd.grad(out, inputs, torch.linspace(-1, 1, out.numel()).view_as(out).to(out))
+    grads = torch.autograd.grad(
+        out, inputs, torch.linspace(-1, 1, out.numel()).view_as(out).to(out)
+    )
     return [out.detach(), *grads]
 
 
-@pytest.mark.parametrize(('dtype', 'tolerance'), [(torch.float64, 1e-10), (torch.float32, 1e-4)])
+@pytest.mark.parametrize(
+    ('dtype', 'tolerance'), [(torch.float64, 1e-10), (torch.float32, 1e-4)]
+)
 @pytest.mark.parametrize('size', SIZES)
 class TestEqualsReference:
     @pytest.mark.parametrize('with_bias', [True, False])

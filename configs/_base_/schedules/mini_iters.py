@@ -1,7 +1,10 @@
 _base_ = './mini_epochs.py'
 max_iters = 3400
 train_cfg = dict(
-    _delete_=True, type='IterBasedTrainLoop', max_iters=max_iters, val_interval=max_iters
+    _delete_=True,
+    type='IterBasedTrainLoop',
+    max_iters=max_iters,
+    val_interval=max_iters,
 )
 param_scheduler = [
     dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=50),

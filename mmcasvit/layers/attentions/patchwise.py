@@ -105,7 +105,9 @@ class FootprintNorm(nn.BatchNorm1d):
     def _moments(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
         q, k = (x.to(self.weight.dtype) for x in (q, k))
         own, near = footprint_moments(q, 1), footprint_moments(k, self.kernel_size)
-        return tuple(torch.cat(parts).flatten() for parts in zip(own, near, strict=True))
+        return tuple(
+            torch.cat(parts).flatten() for parts in zip(own, near, strict=True)
+        )
 
     @torch.no_grad()
     def _follow(self, mean: Tensor, var: Tensor, count: int) -> None:

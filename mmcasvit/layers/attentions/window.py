@@ -55,9 +55,7 @@ class WindowAttention(AttentionPath):
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         bias = self.relative_bias[self.relative_index].permute(2, 0, 1)  # (N, w², w²)
         rolled = rolls(q.shape[2:], self.window_size, self.shift)
-        out = window_attention(
-            q, k, v, self.num_heads, self.window_size, rolled, bias
-        )
+        out = window_attention(q, k, v, self.num_heads, self.window_size, rolled, bias)
         return self.proj(out)
 
     def multiply_adds(self, height: int, width: int) -> int:
