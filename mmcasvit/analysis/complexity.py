@@ -1,10 +1,10 @@
 """Parameters, multiply-adds and peak activations of backbones, detectors, segmentors.
 
 Convention: a multiply-add is one; counted are convolutions, linear layers, products of
-matrices, attention, and gates (the product of two maps, one a point). Norms, activations,
-sums, pooling and resizing are not. ACmix counts as its paper does: stage I are the
-projections, stage II the attention over k_att² neighbours and the convolution path as fc,
-shift and sum, however they are computed here.
+matrices, attention, and gates (the product of two maps, one a point). Norms, sums,
+activations, pooling and resizing are not. ACmix counts as its paper does: stage I are
+the projections, stage II the attention over k_att² neighbours and the convolution path
+as fc, shift and sum, however they are computed here.
 """
 
 from collections import Counter

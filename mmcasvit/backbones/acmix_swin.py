@@ -73,7 +73,11 @@ class Block(nn.Module):
 
 
 class PatchMerging(nn.Module):
-    """Four neighbours side by side → norm → linear: (B, C, H, W) → (B, 2C, ⌈H/2⌉, ⌈W/2⌉)."""
+    """Four neighbours side by side → norm → linear.
+
+    Shape:
+        input (B, dim, H, W), output (B, 2·dim, ⌈H/2⌉, ⌈W/2⌉).
+    """
 
     def __init__(self, dim: int) -> None:
         super().__init__()

@@ -19,7 +19,7 @@ _TABLE = '.relative_position_bias_table'
 
 
 def _unpack(state: State) -> State:
-    """One linear layer → three 1×1 convolutions; what follows from sizes is left out."""
+    """One linear layer → three 1×1 convolutions; rebuilt buffers are left out."""
     unpacked: State = {}
     for key, value in state.items():
         if key.endswith(_REBUILT):
@@ -48,7 +48,7 @@ def _pack(state: State) -> State:
 
 
 def _rebuilt(state: State) -> State:
-    """The buffers that the release keeps: relative positions, masks of shifted windows."""
+    """The buffers a release keeps: relative positions, masks of shifted windows."""
     y, x = (
         p.flatten() for p in torch.meshgrid(*[torch.arange(WINDOW)] * 2, indexing='ij')
     )

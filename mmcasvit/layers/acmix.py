@@ -253,8 +253,9 @@ class ACmix(nn.Module):
         """The convolution path as one convolution, β included.
 
         Returns:
-            kernel (C, C_in, k, k), with twice C_in for [x, x reduced]; taps (C, 1, k, k), what the biases of projections
-            and fc add from each tap that lies inside the map; bias (C,) or None.
+            kernel (C, C_in, k, k), with twice C_in for [x, x reduced]; taps
+            (C, 1, k, k), what the biases of projections and fc add from each tap that
+            lies inside the map; bias (C,) or None.
         """
         if not hasattr(self, 'fc'):
             return self.kernel, self.taps, self.kernel_bias

@@ -8,7 +8,6 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 from torch.utils.checkpoint import checkpoint
 
 from .checks import check_odd

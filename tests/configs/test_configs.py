@@ -8,10 +8,15 @@ import torch
 from mmengine.config import Config
 from models import CONFIGS, SHIPPED, batch, build, load, predict, train_step
 
-from mmcasvit.backbones.archs import ACMIX_RESNET_ARCHS, CASVIT_ARCHS
+from mmcasvit.analysis.published import FAMILIES as PUBLISHED
+from mmcasvit.analysis.published import arch_name
+from mmcasvit.analysis.subjects import backbones
+from mmcasvit.backbones.archs import CASVIT_ARCHS
 
 ALGORITHMS = ('maskrcnn', 'retinanet', 'upernet', 'semanticfpn')
-FAMILIES = dict(casvit=CASVIT_ARCHS, acmix=[f'resnet{d}' for d in ACMIX_RESNET_ARCHS])
+ARCHS = [arch_name(f.name, a).split('_', 1) for f in PUBLISHED for a in f.archs]
+FAMILIES = ('casvit', 'acmix', 'acmix_swin', 'acmix_pvt', 'acmix_san')
+FLAGSHIPS = ('casvit', 'acmix')
 MINI = [f'mini/{a}_{family}.py' for a in ALGORITHMS for family in FAMILIES]
 SMALL = dict(embed_dims=[8, 12, 16, 20], depths=[1, 1, 1, 1])
 
@@ -31,7 +36,7 @@ def small_model(algorithm, **preprocessor):
 
 
 def test_all_results_are_there():
-    wanted = {f'{a}_{family}.py' for a in ALGORITHMS for family in FAMILIES}
+    wanted = {f'{a}_{family}.py' for a in ALGORITHMS for family in FLAGSHIPS}
     wanted |= set(MINI)
     schedules = dict(
         maskrcnn='1x_coco',
@@ -42,9 +47,9 @@ def test_all_results_are_there():
     wanted |= {
         f'{family}/{algorithm}_{family}_{arch}_{schedule}.py'
         for algorithm, schedule in schedules.items()
-        for family, archs in FAMILIES.items()
-        for arch in archs
+        for family, arch in ARCHS
     }
+    wanted |= {f'acmix/cascade_maskrcnn_acmix_swin_{a}_1x_coco.py' for a in 'ts'}
     assert wanted <= set(SHIPPED)
 
 
@@ -83,12 +88,17 @@ class TestResults:
 def test_acmix_backbone_and_channels_belong_together(name):
     cfg = Config.fromfile(CONFIGS / name)
     backbone = cfg.model.backbone
-    assert backbone.depth == int(re.search(r'resnet(\d+)_', name)[1])
-    assert backbone.get('init_cfg') is None
+    arch = re.search(r'(acmix_[a-z]+(\d+|_[ts]))_', name)[1]
+    plain = backbones()[arch]()
+    assert backbone.type == type(plain).__name__
+    assert str(backbone.get('depth', backbone.get('arch'))) in arch
     assert not backbone.get('norm_eval')
+    # Weights were released for Swin alone.
+    weights = dict(type='Pretrained', checkpoint=f'checkpoints/{arch}.pth')
+    assert backbone.get('init_cfg') == (weights if 'swin' in arch else None)
     indices = backbone.get('out_indices', (0, 1, 2, 3))
     head = cfg.model.get('neck') or cfg.model.decode_head
-    assert list(head.in_channels) == [256 * 2**i for i in indices]
+    assert list(head.in_channels) == [plain.out_channels[i] for i in indices]
     assert cfg.custom_hooks == [dict(type='LogScalesHook')]
 
 
@@ -98,10 +108,11 @@ def test_recipe(name):
     optimizer, loop = cfg.optim_wrapper.optimizer, cfg.train_cfg
     lr, decay, batch_size, length = {
         'maskrcnn': (2e-4, 1e-4, 4, 12),
+        'cascade_maskrcnn': (2e-4, 1e-4, 4, 12),
         'retinanet': (2e-4, 1e-4, 4, 12),
         'semanticfpn': (2e-4, 1e-4, 4, 40_000),
         'upernet': (6e-5, 1e-2, 2, 160_000),
-    }[re.match(r'[a-z]+/([a-z]+)_', name)[1]]
+    }[re.match(r'[a-z]+/(\w+?)_(casvit|acmix)', name)[1]]
     assert (optimizer.type, optimizer.lr) == ('AdamW', lr)
     assert optimizer.weight_decay == decay
     assert cfg.train_dataloader.batch_size == batch_size

@@ -16,8 +16,8 @@ class SpatialReductionAttention(AttentionPath):
     """out_i = proj(Σ_j softmax_j(q_i · k_j / √D) v_j), k and v of the reduced input.
 
     The input is reduced by a convolution of R×R in steps of R and a norm, and then goes
-    through ACmix's projections; with R = 1 it is taken as it is. ACmix's other path gets
-    k and v enlarged to the input's size.
+    through ACmix's projections; with R = 1 it is taken as it is. ACmix's other path
+    gets k and v enlarged to the input's size.
 
     Args:
         dim, num_heads, qk_dim, stride, dilation: See `AttentionPath`.

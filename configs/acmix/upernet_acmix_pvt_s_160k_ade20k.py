@@ -1,0 +1,9 @@
+_base_ = [
+    '../_base_/recipes/upernet_ade20k.py',
+    '../_base_/backbones/acmix_pvt_s.py',
+]
+model = dict(
+    backbone=_base_.backbone,
+    decode_head=dict(in_channels=_base_.pyramid_channels),
+    auxiliary_head=dict(in_channels=_base_.pyramid_channels[2]),
+)
