@@ -79,7 +79,9 @@ def _ways_to_data(missing: list[str]) -> str:
 
 
 def _missing_weights(node: Any, path: str = 'model') -> list[tuple[str, str]]:
-    """(config path, file) of every local `Pretrained` checkpoint that is not there."""
+    """File of every local `Pretrained` checkpoint that is not there, and the options
+    that do without it.
+    """
     if not isinstance(node, dict):
         return []
     found = []
@@ -88,14 +90,17 @@ def _missing_weights(node: Any, path: str = 'model') -> list[tuple[str, str]]:
         if isinstance(cfg, dict) and cfg.get('type') == 'Pretrained':
             file = cfg['checkpoint']
             if '://' not in file and not Path(file).expanduser().is_file():
-                found.append((path, file))
+                options = f'{path}.init_cfg=None'
+                if node.get('norm_eval'):
+                    options += f' {path}.norm_eval=False'
+                found.append((file, options))
     for key, value in node.items():
         found += _missing_weights(value, f'{path}.{key}')
     return found
 
 
 def _ways_to_weights(missing: tuple[str, str]) -> str:
-    path, file = missing
+    file, options = missing
     arch = Path(file).stem.removeprefix('casvit_')
     source = 'Ways on: put the file there'
     if Path(file).stem.startswith('casvit_') and arch in CASVIT_ARCHS:
@@ -103,6 +108,5 @@ def _ways_to_weights(missing: tuple[str, str]) -> str:
         source = f"Ways on: save the authors' ImageNet weights there, from {link}"
     return (
         f'weights not found: {file}. {source}; or train from scratch, which takes far '
-        f'longer and ends lower: --cfg-options {path}.init_cfg=None '
-        f'{path}.norm_eval=False'
+        f'longer and ends lower: --cfg-options {options}'
     )

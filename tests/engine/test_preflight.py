@@ -1,5 +1,9 @@
+import ast
+import re
+
 import pytest
 from mmengine.config import Config, ConfigDict
+from mmengine.registry import MODELS
 from models import CONFIGS
 
 from mmcasvit.engine import preflight
@@ -41,6 +45,20 @@ class TestShipped:
             '--cfg-options model.backbone.init_cfg=None model.backbone.norm_eval=False'
             in text
         )
+
+    @pytest.mark.parametrize(
+        'name',
+        [
+            'casvit/maskrcnn_casvit_xs_1x_coco.py',
+            'acmix/maskrcnn_acmix_swin_t_1x_coco.py',
+        ],
+    )
+    def test_the_options_it_names_build_the_backbone(self, name):
+        cfg = Config.fromfile(CONFIGS / name)
+        options = re.findall(r'(model\.\S+)=(None|False)', message(cfg))
+        cfg.merge_from_dict({key: ast.literal_eval(value) for key, value in options})
+        assert cfg.model.backbone.init_cfg is None
+        MODELS.build(cfg.model.backbone)
 
     def test_those_options_train_from_scratch(self):
         cfg = Config.fromfile(CONFIGS / 'maskrcnn_casvit.py')
