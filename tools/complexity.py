@@ -1,8 +1,10 @@
 """Parameters, multiply-adds and peak activations, without data or weights.
 
-python tools/complexity.py casvit_m acmix_swin_t --size 224 224 --by-stage
-python tools/complexity.py configs/maskrcnn_casvit.py --size 800 1344
-python tools/complexity.py                # the papers' table beside what is counted
+Without a name: the papers' table beside what is counted.
+
+    python tools/complexity.py casvit_m acmix_swin_t --size 224 224 --by-stage
+    python tools/complexity.py configs/maskrcnn_casvit.py --size 800 1344
+    python tools/complexity.py
 """
 
 import argparse

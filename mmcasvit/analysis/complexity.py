@@ -151,53 +151,56 @@ def _cost(packet: Any, args: tuple, kwargs: dict, out: Any) -> tuple[str, int]:
     if packet in _ATTENTIONS:
         q, k, v = (x.shape for x in args[:3])
         return 'attention', sdpa_flop_count(q, k, v) // 2
-    if packet in _CONVOLUTIONS:
-        kind = 'convolution' if args[1].shape[1] > 1 else 'depthwise convolution'
-        return kind, flop_registry[packet](*args, **kwargs, out_val=out) // 2
-    if packet in _PRODUCTS:
-        kind = 'linear' if packet in (aten.mm, aten.addmm) else 'matrix product'
-        return kind, flop_registry[packet](*args, **kwargs, out_val=out) // 2
     if packet is aten.mul and all(isinstance(x, Tensor) and x.ndim > 2 for x in args):
         return 'gate', out.numel()
-    return '', 0
+    if packet in _CONVOLUTIONS:
+        kind = 'convolution' if args[1].shape[1] > 1 else 'depthwise convolution'
+    elif packet in _PRODUCTS:
+        kind = 'linear' if packet in (aten.mm, aten.addmm) else 'matrix product'
+    else:
+        return '', 0
+    return kind, flop_registry[packet](*args, **kwargs, out_val=out) // 2
 
 
-def complexity(
-    name: str, model: nn.Module, size: tuple[int, int], parts: list[str] | None = None
-) -> Complexity:
+def complexity(name: str, model: nn.Module, size: tuple[int, int]) -> Complexity:
     """Count what one forward pass costs for one picture of random values.
 
     Args:
         name: Shown with the result.
         model: A backbone, or a detector or segmentor of mmdet or mmseg.
         size: H, W.
-        parts: Modules to tell apart; by default the model's children, and of a
-            backbone the stages.
     """
-    model = model.eval()
-    parts = parts or default_parts(model)
-    x = torch.randn(1, 3, *size)
-    with torch.no_grad(), fixed_proposals(model), MultiplyAdds(model, parts) as counted:
-        model(x)
+    parts, x = parts_of(model), torch.randn(1, 3, *size)
+    counted = count(model, parts, x)
     with fixed_proposals(model):
         peak = peak_memory(Subject(name, lambda: _maps(model(x)), [x]), train=False)
-    modules = dict(model.named_modules())
     by_part = {
-        part: dict(params=_params(modules[part]), multiply_adds=counted.by_part[part])
+        part: dict(
+            params=num_params(model.get_submodule(part)),
+            multiply_adds=counted.by_part[part],
+        )
         for part in parts
     }
     return Complexity(
-        name, tuple(size), _params(model), dict(counted.by_kind), by_part, peak
+        name, tuple(size), num_params(model), dict(counted.by_kind), by_part, peak
     )
 
 
-def default_parts(model: nn.Module) -> list[str]:
+def count(model: nn.Module, parts: list[str], x: Tensor) -> MultiplyAdds:
+    """Multiply-adds of model(x) in eval mode, `parts` told apart."""
+    model.eval()
+    with torch.no_grad(), fixed_proposals(model), MultiplyAdds(model, parts) as counted:
+        model(x)
+    return counted
+
+
+def parts_of(model: nn.Module) -> list[str]:
     """The model's children; of a backbone stem and each stage."""
     found = []
     for name, child in model.named_children():
         stages = isinstance(child, nn.ModuleList | nn.ModuleDict)
         inner = [f'{name}.{n}' for n, _ in child.named_children()] if stages else [name]
-        found += [n for n in inner if _params(dict(model.named_modules())[n])]
+        found += [n for n in inner if num_params(model.get_submodule(n))]
     return found
 
 
@@ -242,5 +245,6 @@ def _maps(out: Any) -> list[Tensor]:
     )
 
 
-def _params(module: nn.Module) -> int:
+def num_params(module: nn.Module) -> int:
+    """Number of a module's parameters."""
     return sum(p.numel() for p in module.parameters())

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import torch
 from torch import nn
 
 from ..backbones import ACmixPVT, ACmixResNet, ACmixSAN, ACmixSwin, CASViT
@@ -13,7 +14,7 @@ from ..backbones.archs import (
     ACMIX_SWIN_ARCHS,
     CASVIT_ARCHS,
 )
-from .complexity import complexity
+from .complexity import count, num_params
 
 SIZE = (224, 224)
 CLASSES = 1000
@@ -76,19 +77,19 @@ class Row:
 
 def published_table() -> Iterator[Row]:
     """Count every variant that a paper names."""
+    picture = torch.randn(1, 3, *SIZE)
     for family in FAMILIES:
         for arch, row in family.archs.items():
-            name = arch_name(family.name, arch)
             model = family.make(arch)
-            found = complexity(name, model, SIZE)
+            found = count(model, [], picture)
             dim = model.out_channels[-1]
             # Norms of the pyramid's levels are no part of a classifier.
-            levels = sum(p.numel() for p in model.norms.parameters())
-            params = found.params - levels + family.classifier(dim)
+            body = num_params(model) - num_params(model.norms)
+            params = body + family.classifier(dim)
             yield Row(
-                name,
+                arch_name(family.name, arch),
                 row.params,
                 params / 1e6,
                 row.multiply_adds,
-                (found.multiply_adds + family.heads * dim * CLASSES) / 1e9,
+                (found.by_kind.total() + family.heads * dim * CLASSES) / 1e9,
             )

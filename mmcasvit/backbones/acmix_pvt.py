@@ -7,53 +7,13 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..checkpoints.acmix_pvt import RELEASE
-from ..layers import ACmix, ConvMlp, DropPath, LayerNorm2d, PatchEmbed
+from ..layers import ACmixBlock, PatchEmbed
 from ..registry import MODELS, register
 from .archs import ACMIX_PVT_ARCHS, find_arch
 from .pyramid import STEM_STRIDE, PyramidBackbone, Stage, drop_path_rates
 
 REDUCTIONS = (8, 4, 2, 1)
 PICTURE = 224
-
-
-class Block(nn.Module):
-    """x ← x + acmix(norm1(x)); x ← x + mlp(norm2(x)).
-
-    Args:
-        dim: Channels C.
-        num_heads: Heads N.
-        reduction: Of the attention's keys and values.
-        mlp_ratio: Hidden width of the MLP over C.
-        drop_path: Rate of stochastic depth.
-        acmix: Further arguments of `ACmix`.
-
-    Shape:
-        input and output (B, C, H, W).
-
-    Source:
-        PVT, arXiv 2102.12122, Fig. 3; ACmix, arXiv 2111.14556, Sec. 4.4.
-    """
-
-    def __init__(
-        self,
-        dim: int,
-        num_heads: int,
-        reduction: int,
-        mlp_ratio: float,
-        drop_path: float,
-        acmix: dict,
-    ) -> None:
-        super().__init__()
-        self.norm1 = LayerNorm2d(dim)
-        attention = dict(type='SpatialReductionAttention', reduction=reduction)
-        self.acmix = ACmix(dim, dim, num_heads=num_heads, attention=attention, **acmix)
-        self.norm2 = LayerNorm2d(dim)
-        self.mlp = ConvMlp(dim, int(dim * mlp_ratio))
-        self.drop_path = DropPath(drop_path)
-
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.drop_path(self.acmix(self.norm1(x)))
-        return x + self.drop_path(self.mlp(self.norm2(x)))
 
 
 class PositionEmbedding(nn.Module):
@@ -123,15 +83,10 @@ class ACmixPVT(PyramidBackbone):
             if i:
                 embed = PatchEmbed(row.embed_dims[i - 1], dim, 2)
             position = PositionEmbedding(dim, PICTURE // (STEM_STRIDE * 2**i))
+            attention = dict(type='SpatialReductionAttention', reduction=REDUCTIONS[i])
+            own = dict(num_heads=row.num_heads[i], attention=attention)
             blocks = [
-                Block(
-                    dim,
-                    row.num_heads[i],
-                    REDUCTIONS[i],
-                    row.mlp_ratios[i],
-                    drop_path=rate,
-                    acmix=acmix or {},
-                )
+                ACmixBlock(dim, row.mlp_ratios[i], rate, dict(**own, **(acmix or {})))
                 for rate in rates
             ]
             stages.append(Stage(nn.Sequential(embed, position), blocks, with_cp))

@@ -6,32 +6,28 @@ import torch
 from torch import Tensor, nn
 
 from ..checkpoints.acmix_swin import RELEASE
-from ..layers import ACmix, ConvMlp, DropPath, LayerNorm2d, PatchEmbed, pad_to_multiple
+from ..layers import ACmixBlock, LayerNorm2d, PatchEmbed, pad_to_multiple
 from ..ops import rolls
 from ..registry import MODELS, register
 from .archs import ACMIX_SWIN_ARCHS, find_arch
 from .pyramid import STEM_STRIDE, PyramidBackbone, Stage, drop_path_rates
 
 
-class Block(nn.Module):
-    """x ← x + acmix(norm1(x)); x ← x + mlp(norm2(x)).
+class Block(ACmixBlock):
+    """`ACmixBlock` with windows that may be shifted.
 
-    Where windows are shifted the map is rolled before, for both of ACmix's paths: the
-    convolution then takes opposite borders for neighbours, as the release does.
+    Where they are the map is rolled before, for both of ACmix's paths: the convolution
+    then takes opposite borders for neighbours, as the release does.
 
     Args:
         dim: Channels C.
         num_heads: Heads N.
         window_size, shift: Of the windows.
-        mlp_ratio: Hidden width of the MLP over C.
-        drop_path: Rate of stochastic depth.
+        mlp_ratio, drop_path: See `ACmixBlock`.
         acmix: Further arguments of `ACmix`.
 
     Shape:
         input and output (B, C, H, W).
-
-    Source:
-        Swin Transformer, arXiv 2103.14030, Fig. 3 b; ACmix, arXiv 2111.14556, Sec. 4.4.
     """
 
     def __init__(
@@ -44,28 +40,12 @@ class Block(nn.Module):
         drop_path: float,
         acmix: dict,
     ) -> None:
-        super().__init__()
-        self.norm1 = LayerNorm2d(dim)
-        self.acmix = ACmix(
-            dim,
-            dim,
-            num_heads=num_heads,
-            attention=dict(
-                type='WindowAttention', window_size=window_size, shift=shift
-            ),
-            fc_bias=True,
-            **acmix,
-        )
+        attention = dict(type='WindowAttention', window_size=window_size, shift=shift)
+        own = dict(num_heads=num_heads, attention=attention, fc_bias=True)
+        super().__init__(dim, mlp_ratio, drop_path, dict(**own, **acmix))
         self.window_size, self.shift = window_size, shift
-        self.norm2 = LayerNorm2d(dim)
-        self.mlp = ConvMlp(dim, int(dim * mlp_ratio))
-        self.drop_path = DropPath(drop_path)
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = x + self.drop_path(self._mix(self.norm1(x)))
-        return x + self.drop_path(self.mlp(self.norm2(x)))
-
-    def _mix(self, x: Tensor) -> Tensor:
+    def mix(self, x: Tensor) -> Tensor:
         dy, dx = rolls(x.shape[2:], self.window_size, self.shift)
         if not dy and not dx:
             return self.acmix(x)

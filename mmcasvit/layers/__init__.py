@@ -1,4 +1,5 @@
 from .acmix import ACmix
+from .acmix_block import ACmixBlock
 from .attentions import (
     PatchwiseAttention,
     SlidingWindowAttention,
@@ -21,6 +22,7 @@ from .token_mixers import (
 __all__ = [
     'INTEGRATIONS',
     'ACmix',
+    'ACmixBlock',
     'AdditiveTokenMixer',
     'ConvMlp',
     'DropPath',
