@@ -20,8 +20,21 @@ from ..layers import (
     SeparableSelfAttention,
     SwiftAttention,
 )
-from ..ops import local_attention
-from ..ops.reference import acmix_unfold, local_attention_unfold
+from ..ops import (
+    footprint_linear,
+    footprint_sum,
+    global_attention,
+    local_attention,
+    window_attention,
+)
+from ..ops.reference import (
+    acmix_unfold,
+    footprint_linear_unfold,
+    footprint_sum_unfold,
+    global_attention_whole,
+    local_attention_unfold,
+    window_attention_masked,
+)
 from ..registry import MODELS
 from .benchmark import Subject
 from .published import FAMILIES, arch_name
@@ -57,6 +70,37 @@ class Setting:
         return module.to(self.device, self.dtype, memory_format=torch.channels_last)
 
 
+class Patchwise:
+    """SAN's attention of 7×7 windows on fixed random weights, norms left out.
+
+    Args:
+        channels: C of all maps; 8 of them share a weight.
+        linear, total: `footprint_linear` and `footprint_sum`, or their twins.
+    """
+
+    taps, share = 7**2, 8
+
+    def __init__(
+        self,
+        channels: int,
+        linear: Callable[..., Tensor],
+        total: Callable[..., Tensor],
+    ) -> None:
+        self.linear, self.total = linear, total
+        hidden = channels // self.share
+        self.scale = torch.rand(1 + self.taps, channels)
+        self.offset = torch.zeros_like(self.scale)
+        self.first = torch.randn(1 + self.taps, channels, hidden) / channels**0.5
+        self.second = torch.randn(self.taps, hidden, hidden) / self.taps
+        self.bias = torch.zeros(self.taps, hidden)
+
+    def __call__(self, q: Tensor, k: Tensor, v: Tensor, _: int) -> Tensor:
+        parts = [x.to(q) for x in (self.scale, self.offset, self.first)]
+        own = self.linear(q, *(part[:1] for part in parts))
+        near = self.linear(k, *(part[1:] for part in parts))
+        return self.total((own + near).relu(), self.second.to(q), self.bias.to(q), v)
+
+
 class Textbook(nn.Module):
     """The textbook ACmix on a layer's parameters and contiguous maps."""
 
@@ -73,12 +117,22 @@ class Textbook(nn.Module):
 
 
 def _attention(
-    name: str, setting: Setting, operator: Callable[..., Tensor], last: bool
+    name: str, setting: Setting, operator: Callable[..., Tensor], last: bool = True
 ) -> Subject:
     maps = [setting.map(setting.channels).requires_grad_() for _ in range(3)]
     if not last:
         maps = [x.detach().contiguous().requires_grad_() for x in maps]
     return Subject(name, lambda: operator(*maps, setting.num_heads), maps)
+
+
+def _patchwise(
+    name: str,
+    setting: Setting,
+    linear: Callable[..., Tensor],
+    total: Callable[..., Tensor],
+    last: bool = True,
+) -> Subject:
+    return _attention(name, setting, Patchwise(setting.channels, linear, total), last)
 
 
 def _module(
@@ -106,9 +160,24 @@ def operators() -> dict[str, Callable[[str, Setting], Subject]]:
         'conv3x3': layer(lambda c, _: nn.Conv2d(c, c, 3, padding=1)),
         'acmix': layer(acmix),
         'acmix_unfold': layer(lambda c, heads: Textbook(acmix(c, heads))),
-        'attention': partial(_attention, operator=local_attention, last=True),
+        'attention': partial(_attention, operator=local_attention),
         'attention_unfold': partial(
             _attention, operator=local_attention_unfold, last=False
+        ),
+        'window': partial(
+            _attention, operator=partial(window_attention, window_size=7)
+        ),
+        'window_masked': partial(
+            _attention, operator=partial(window_attention_masked, window_size=7)
+        ),
+        'global': partial(_attention, operator=global_attention),
+        'global_whole': partial(_attention, operator=global_attention_whole),
+        'patchwise': partial(_patchwise, linear=footprint_linear, total=footprint_sum),
+        'patchwise_unfold': partial(
+            _patchwise,
+            linear=footprint_linear_unfold,
+            total=footprint_sum_unfold,
+            last=False,
         ),
         'additive': layer(lambda c, _: AdditiveTokenMixer(c)),
         'self_attention': layer(MultiHeadSelfAttention),

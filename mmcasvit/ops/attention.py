@@ -8,6 +8,7 @@ weights again instead of keeping them: the peak memory is that of a few maps.
 
 import math
 from collections.abc import Iterator
+from functools import partial
 
 import torch
 from torch import Tensor
@@ -25,6 +26,7 @@ from .fold import (
     Tiles,
     add_to_windows,
     crop_queries,
+    empty_gradient,
     empty_queries,
     every,
     key_windows,
@@ -122,10 +124,7 @@ def _attend_backward(
     q: Tensor, k: Tensor, v: Tensor, mask: Tensor, grad: Tensor
 ) -> tuple[Tensor, ...]:
     """Gradients of `_attend` for q, k and v; the weights are computed again."""
-    inputs = [x.detach().requires_grad_() for x in (q, k, v)]
-    with torch.enable_grad():
-        out = _attend(*inputs, mask)
-    return torch.autograd.grad(out, inputs, grad)
+    return torch.func.vjp(partial(_attend, mask=mask), q, k, v)[1](grad)
 
 
 def _forward(q: Tensor, k: Tensor, v: Tensor, num_heads: int, tiles: Tiles) -> Tensor:
@@ -154,17 +153,16 @@ def _backward(
 
     d_query = empty_queries(q, tiles)
     d_query_tiles = query_tiles(d_query, tiles)
-    d_padded = [torch.zeros_like(x) for x in padded]
-    d_windows = [key_windows(x, tiles) for x in d_padded]
+    d_padded = [empty_gradient(x, tiles) for x in padded]
     for rows in _chunks(q, tiles):
         queries_, keys_, values_, grads_ = (
             _gather(x[:, :, rows]) for x in (queries, keys, values, grads)
         )
         d_q, *d_kv = _attend_backward(queries_, keys_, values_, mask, grads_)
         _scatter(d_q, d_query_tiles[:, :, rows])
-        for d_chunk, windows in zip(d_kv, d_windows, strict=True):
-            target = windows[:, :, rows]
-            add_to_windows(target, d_chunk.view(target.shape), tiles)
+        shape = keys[:, :, rows].shape
+        for d_chunk, d in zip(d_kv, d_padded, strict=True):
+            add_to_windows(d, d_chunk.view(shape), rows.start, tiles)
 
     d_query = crop_queries(d_query, tiles)
     if tiles.stride > 1:

@@ -163,12 +163,19 @@ def pad_keys(x: Tensor, tiles: Tiles) -> Tensor:
     return padded
 
 
+def empty_gradient(padded: Tensor, tiles: Tiles) -> Tensor:
+    """Zeros for the gradient of padded keys, with room to cut them into windows."""
+    below, right = (n * s - w for n, s, w in zip(*_apart(tiles), strict=True))
+    return F.pad(torch.zeros_like(padded), (0, 0, 0, right, 0, below))
+
+
 def pad_keys_backward(grad: Tensor, tiles: Tiles) -> Tensor:
-    """Gradient of `pad_keys`; `grad` is overwritten."""
+    """Gradient of `pad_keys` from what `empty_gradient` made; it is overwritten."""
+    (height, width), (hp, wp), r = tiles.size, tiles.padded, tiles.radius
+    grad = grad[:, :, :hp, :wp]
     for axis in (0, 1):
         padding, shown = _on(grad.device, *tiles.mirrored(axis))
         grad.index_add_(2 + axis, shown, grad.index_select(2 + axis, padding))
-    (height, width), r = tiles.size, tiles.radius
     return grad[:, :, r : r + height, r : r + width]
 
 
@@ -180,14 +187,35 @@ def key_windows(padded: Tensor, tiles: Tiles) -> Tensor:
     return windows.permute(0, 1, 2, 3, 5, 6, 4)
 
 
-def add_to_windows(windows: Tensor, chunk: Tensor, tiles: Tiles) -> None:
-    """Add `chunk` to a view that `key_windows` made, where windows overlap too."""
-    apart = [-(-w // s) for w, s in zip(tiles.window, tiles.steps, strict=True)]
-    for y in range(min(apart[0], chunk.shape[2])):
-        for x in range(min(apart[1], chunk.shape[3])):
-            disjoint = slice(None), slice(None), slice(y, None, apart[0])
-            disjoint = (*disjoint, slice(x, None, apart[1]))
-            windows[disjoint].add_(chunk[disjoint])
+def add_to_windows(grad: Tensor, chunk: Tensor, first: int, tiles: Tiles) -> None:
+    """Add windows where `key_windows` cut them; where windows meet they sum.
+
+    Args:
+        grad: (B, N, ≥ Hp, ≥ Wp, D) from `empty_gradient`, changed in place.
+        chunk: (B, N, rows, nx, wy, wx, D), windows of some rows of tiles.
+        first: The first of these rows.
+    """
+    (ay, ax), (sy, sx), (wy, wx) = _apart(tiles)
+    for y in range(min(ay, chunk.shape[2])):
+        for x in range(min(ax, chunk.shape[3])):
+            part = chunk[:, :, y::ay, x::ax]  # windows that do not overlap
+            ny, nx = part.shape[2:4]
+            top, left = (first + y) * sy, x * sx
+            cells = grad[:, :, top : top + ny * ay * sy, left : left + nx * ax * sx]
+            # Not by unfold: torch.compile drops what its windows leave between them.
+            cells = cells.unflatten(3, (nx, ax * sx)).unflatten(2, (ny, ay * sy))
+            windows = cells[:, :, :, :wy, :, :wx]
+            windows.add_(part.transpose(3, 4))
+
+
+def _apart(tiles: Tiles) -> tuple[tuple[int, ...], ...]:
+    """Every how many windows one does not overlap; their steps; their sizes."""
+    pairs = zip(tiles.window, tiles.steps, strict=True)
+    return (
+        tuple(-(-window // step) for window, step in pairs),
+        tiles.steps,
+        tiles.window,
+    )
 
 
 def _on(device: torch.device, *positions: list[int]) -> list[Tensor]:

@@ -4,7 +4,7 @@ A footprint's k² neighbours are worked through row by row of the kernel, and ea
 computed again in the backward pass: nothing of k² times a map's size is ever made.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import torch
 from torch import Tensor
@@ -30,10 +30,8 @@ def footprint_moments(x: Tensor, kernel_size: int) -> tuple[Tensor, Tensor]:
     rows = [
         torch.var_mean(row.flatten(0, 2), 0, correction=0)
         for row in _rows(_pad(x, kernel_size), kernel_size)
-    ]  # (C, k) each
-    var, mean = (
-        torch.cat(parts, 1).transpose(0, 1) for parts in zip(*rows, strict=True)
-    )
+    ]  # (k, C) each
+    var, mean = (torch.cat(parts) for parts in zip(*rows, strict=True))
     return mean, var
 
 
@@ -60,16 +58,13 @@ def footprint_linear(
         layer of γ over [φ(x_i), ψ(x_j) for all j].
     """
     kernel_size = _kernel_size(len(weight))
-    parts = [
-        p.unflatten(0, (kernel_size, -1)).transpose(1, 2) for p in (scale, offset)
-    ]  # (k, C, k)
-    weights = weight.unflatten(0, (kernel_size, -1)).transpose(1, 2)  # (k, C, k, E)
+    parts = [p.unflatten(0, (kernel_size, -1)) for p in (scale, offset, weight)]
 
     def of_row(row: Tensor, a: Tensor, b: Tensor, w: Tensor) -> Tensor:
-        return torch.addcmul(b, row, a).relu().flatten(3) @ w.flatten(0, 1)
+        return torch.addcmul(b, row, a).relu_().flatten(3) @ w.flatten(0, 1)
 
     rows = _rows(_pad(x, kernel_size), kernel_size)
-    parts = zip(rows, *parts, weights, strict=True)
+    parts = zip(rows, *parts, strict=True)
     return sum(_again(of_row, *part) for part in parts).permute(0, 3, 1, 2)
 
 
@@ -102,7 +97,7 @@ def footprint_sum(h: Tensor, weight: Tensor, bias: Tensor, v: Tensor) -> Tensor:
 
     def of_row(row: Tensor, w: Tensor, b: Tensor, h: Tensor) -> Tensor:
         scores = (h @ w.flatten(1) + b.flatten()).unflatten(3, (kernel_size, groups, 1))
-        taps = zip(scores.unbind(3), row.unbind(4), strict=True)
+        taps = zip(scores.unbind(3), row.unbind(3), strict=True)
         return sum(score * x.unflatten(3, (groups, -1)) for score, x in taps)
 
     rows = _rows(_pad(v, kernel_size), kernel_size)
@@ -136,9 +131,13 @@ def _pad(x: Tensor, kernel_size: int) -> Tensor:
     return x
 
 
-def _rows(padded: Tensor, kernel_size: int) -> list[Tensor]:
-    """Views (B, H, W, C, k): the neighbours in each row of the window."""
+def _rows(padded: Tensor, kernel_size: int) -> Iterator[Tensor]:
+    """Views (B, H, W, k, C): the neighbours in each row of the window.
+
+    One is made when it is needed: the backward pass, which goes the same way back, then
+    has the gradient of one at a time.
+    """
     height = padded.shape[1] - kernel_size + 1
-    return [
-        padded[:, y : y + height].unfold(2, kernel_size, 1) for y in range(kernel_size)
-    ]
+    for y in range(kernel_size):
+        row = padded[:, y : y + height].unfold(2, kernel_size, 1)
+        yield row.transpose(3, 4)

@@ -145,23 +145,17 @@ def window_attention_masked(
 ) -> Tensor:
     """The definition of `window_attention`: all pixels, less those not to be seen."""
     height, width = q.shape[2:]
-    pixels = [(y, x) for y in range(height) for x in range(width)]
-    group, place = [], []
-    for pixel in pixels:
-        window = [at // window_size for at in pixel]
-        wrapped = [
-            at >= side - roll
-            for at, side, roll in zip(pixel, (height, width), rolled, strict=True)
-        ]
-        group.append((*window, *wrapped))
-        place.append(pixel[0] % window_size * window_size + pixel[1] % window_size)
-    unseen = torch.tensor([[a != b for b in group] for a in group])
+    y, x = torch.meshgrid(torch.arange(height), torch.arange(width), indexing='ij')
+    y, x = y.flatten().to(q.device), x.flatten().to(q.device)
+    sides = [y // window_size, x // window_size]
+    sides += [y >= height - rolled[0], x >= width - rolled[1]]
+    unseen = torch.stack([side[:, None] != side for side in sides]).any(0)
     query, keys, values = (
         x.flatten(2).unflatten(1, (num_heads, -1)) for x in (q, k, v)
     )
     scores = torch.einsum('bndi,bndj->bnij', query, keys) / math.sqrt(query.shape[2])
     if bias is not None:
-        at = torch.tensor(place)
+        at = y % window_size * window_size + x % window_size
         scores = scores + bias[:, at[:, None], at]
     weights = scores.masked_fill(unseen, -math.inf).softmax(-1)
     return torch.einsum('bnij,bndj->bndi', weights, values).reshape_as(q)

@@ -94,7 +94,16 @@ def test_operators_run(name, train):
     json.dumps(as_json([result]))
 
 
-@pytest.mark.parametrize(('fast', 'slow'), [('acmix', 'acmix_unfold')])
+@pytest.mark.parametrize(
+    ('fast', 'slow'),
+    [
+        ('acmix', 'acmix_unfold'),
+        ('attention', 'attention_unfold'),
+        ('window', 'window_masked'),
+        ('global', 'global_whole'),
+        ('patchwise', 'patchwise_unfold'),
+    ],
+)
 def test_rivals_compute_the_same(fast, slow):
     torch.manual_seed(0)
     a = make_subject(fast, SETTING)
