@@ -26,17 +26,19 @@ class Subject:
         name: How it is called in the table.
         run: One forward pass; gives a tensor or a tuple of tensors.
         inputs: What a training step computes gradients for.
+        module: What runs, if it is a module.
     """
 
     name: str
     run: Callable[[], Tensor | Sequence[Tensor]]
     inputs: Sequence[Tensor]
+    module: nn.Module | None = None
 
     @classmethod
     def of(cls, name: str, module: nn.Module, x: Tensor) -> 'Subject':
         """A module applied to x; a training step reaches its parameters and x."""
         x = x.detach().requires_grad_()
-        return cls(name, lambda: module(x), [x, *module.parameters()])
+        return cls(name, lambda: module(x), [x, *module.parameters()], module)
 
 
 @dataclass
@@ -50,6 +52,7 @@ class Measurement:
         ratio: `median` over the first subject's.
         memory: Peak bytes allocated beyond what stood before the run.
         memory_ratio: `memory` over the first subject's.
+        params, multiply_adds: Of a module, see `complexity.add_costs`.
     """
 
     name: str
@@ -58,6 +61,8 @@ class Measurement:
     ratio: float = 1.0
     memory: int = 0
     memory_ratio: float = 1.0
+    params: int | None = None
+    multiply_adds: int | None = None
 
 
 def measure(

@@ -8,7 +8,7 @@ as fc, shift and sum, however they are computed here.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import flop_registry, sdpa_flop_count
 
-from .benchmark import Subject, peak_memory
+from .benchmark import Measurement, Subject, peak_memory
 
 aten = torch.ops.aten
 _CONVOLUTIONS = (aten.convolution, aten._convolution)
@@ -192,6 +192,17 @@ def count(model: nn.Module, parts: list[str], x: Tensor) -> MultiplyAdds:
     with torch.no_grad(), fixed_proposals(model), MultiplyAdds(model, parts) as counted:
         model(x)
     return counted
+
+
+def add_costs(subjects: Sequence[Subject], results: Sequence[Measurement]) -> None:
+    """Write the parameters and multiply-adds of modules into their measurements."""
+    for subject, result in zip(subjects, results, strict=True):
+        if subject.module is not None:
+            counted = MultiplyAdds(subject.module, [])
+            with torch.no_grad(), counted:
+                subject.run()
+            result.params = num_params(subject.module)
+            result.multiply_adds = counted.by_kind.total()
 
 
 def parts_of(model: nn.Module) -> list[str]:

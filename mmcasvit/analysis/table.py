@@ -1,5 +1,6 @@
 """Measurements as tables for people."""
 
+import math
 from collections.abc import Sequence
 
 from rich.console import Console
@@ -9,9 +10,11 @@ from .benchmark import MIB, Measurement
 from .complexity import Complexity
 from .published import Row
 
+WIDTH = 120
+
 
 def print_results(title: str, results: Sequence[Measurement], batch: int) -> None:
-    """Print medians, throughput, peak memory, and ratios to the first row.
+    """Print what modules cost, medians, throughput, memory, ratios to the first row.
 
     Args:
         title: What was measured.
@@ -21,18 +24,55 @@ def print_results(title: str, results: Sequence[Measurement], batch: int) -> Non
     first = results[0].name
     table = Table(title=title, title_justify='left')
     table.add_column('')
-    for heading in ('median', f'÷ {first}', 'images/s', 'peak memory', f'÷ {first}'):
+    for heading in ('params', 'multiply-adds', 'median', f'÷ {first}', 'images/s'):
+        table.add_column(heading, justify='right')
+    for heading in ('peak memory', f'÷ {first}'):
         table.add_column(heading, justify='right')
     for result in results:
         table.add_row(
             result.name,
+            '' if result.params is None else _millions(result.params),
+            '' if result.multiply_adds is None else _billions(result.multiply_adds),
             f'{1e3 * result.median:.1f} ms',
             f'{result.ratio:.2f}',
             f'{batch / result.median:.1f}',
             f'{result.memory / MIB:.1f} MiB',
             f'{result.memory_ratio:.2f}',
         )
-    Console(width=100).print(table)
+    Console(width=WIDTH).print(table)
+
+
+def print_growth(
+    title: str,
+    sizes: Sequence[tuple[int, int]],
+    results: Sequence[Sequence[Measurement]],
+) -> None:
+    """Print how the costs of a pixel grow with the map: not at all, if linear.
+
+    Args:
+        title: What was measured.
+        sizes: H, W, at least two.
+        results: For each size, one measurement of each subject.
+    """
+    table = Table(title=f'{title}: costs of a pixel', title_justify='left')
+    table.add_column('')
+    for unit in ('multiply-adds', 'time', 'memory'):
+        for height, width in sizes:
+            table.add_column(f'{unit}\n{height}×{width}', justify='right')
+    pixels = [height * width for height, width in sizes]
+
+    def count(result: Measurement) -> float:
+        return math.nan if result.multiply_adds is None else result.multiply_adds
+
+    for subject in zip(*results, strict=True):
+        measured = list(zip(subject, pixels, strict=True))
+        table.add_row(
+            subject[0].name,
+            *(f'{count(r) / p:,.0f}' for r, p in measured),
+            *(f'{1e9 * r.median / p:,.0f} ns' for r, p in measured),
+            *(f'{r.memory / p:,.0f} B' for r, p in measured),
+        )
+    Console(width=WIDTH).print(table)
 
 
 def print_complexity(results: Sequence[Complexity], by_stage: bool) -> None:
@@ -54,7 +94,7 @@ def print_complexity(results: Sequence[Complexity], by_stage: bool) -> None:
         table.add_section()
         table.add_row('all', _millions(result.params), _billions(result.multiply_adds))
         table.caption = f'peak activations {result.peak / MIB:.1f} MiB'
-        Console(width=100).print(table)
+        Console(width=WIDTH).print(table)
 
 
 def print_published(rows: Sequence[Row]) -> None:
@@ -73,7 +113,7 @@ def print_published(rows: Sequence[Row]) -> None:
             f'{row.params:.2f} ({row.params / row.published_params - 1:+.1%})',
             *_beside(row.published_multiply_adds, row.multiply_adds),
         )
-    Console(width=100).print(table)
+    Console(width=WIDTH).print(table)
 
 
 def _beside(published: float | None, counted: float) -> tuple[str, str]:

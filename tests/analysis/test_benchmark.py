@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 import torch
@@ -6,8 +7,9 @@ from torch import nn
 
 from mmcasvit.analysis import benchmark
 from mmcasvit.analysis.benchmark import Subject, as_json, measure, peak_memory
+from mmcasvit.analysis.complexity import add_costs
 from mmcasvit.analysis.subjects import Setting, backbones, make_subject, operators
-from mmcasvit.analysis.table import print_results
+from mmcasvit.analysis.table import print_growth, print_results
 
 MIB = 2**20
 SETTING = Setting((32, 40), batch=2, channels=16)
@@ -137,6 +139,27 @@ def test_table(capsys):
     assert '÷ a' in text
     assert '4.0 MiB' in text
     assert '2.00' in text
+
+
+def test_costs_of_a_pixel(capsys):
+    """A quadratic mixer's grow with the map, a linear one's do not."""
+    sizes, results = [(4, 4), (8, 8)], []
+    for size in sizes:
+        setting = Setting(size, channels=16)
+        subjects = [make_subject(name, setting) for name in ('conv1x1', 'global')]
+        subjects += [make_subject('self_attention', setting)]
+        results.append(measure(subjects, False, runs=1, warmup=0))
+        add_costs(subjects, results[-1])
+    for (conv, bare, attention), (height, width) in zip(results, sizes, strict=True):
+        pixels = height * width
+        assert (conv.params, conv.multiply_adds) == (16 * 17, 256 * pixels)
+        assert bare.multiply_adds is None
+        assert attention.multiply_adds == pixels * (4 * 256 + 2 * pixels * 16)
+    print_growth('forward', sizes, results)
+    text = capsys.readouterr().out
+    assert '4×4' in text
+    assert re.search(r'conv1x1 *│ *256 │ *256 ', text)
+    assert re.search(r'self_attention *│ *1,536 │ *3,072 ', text)
 
 
 @pytest.mark.skipif(not torch.cuda.is_available(), reason='needs a GPU')
