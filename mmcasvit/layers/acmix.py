@@ -26,13 +26,35 @@ class ShiftAndSum(nn.Module):
         num_heads: Convolutions N of each position.
         kernel_size: k.
         bias: Add a bias per output channel; the release has none.
+        form: 'learned': N kernels of each position, that start as shifts; 'shared': one
+            for all N; 'fixed': shifts for good; 'random': 'learned' from a
+            convolution's usual start.
+
+    Raises:
+        ValueError: If `form` is none of these.
     """
 
-    def __init__(self, dim: int, num_heads: int, kernel_size: int, bias: bool) -> None:
+    FORMS = ('learned', 'shared', 'fixed', 'random')
+
+    def __init__(
+        self, dim: int, num_heads: int, kernel_size: int, bias: bool, form: str
+    ) -> None:
         super().__init__()
-        weight = grouped_shift_weight(dim, kernel_size, num_heads)
-        self.weight = nn.Parameter(weight)  # (D·N, k², k, k)
-        self.bias = nn.Parameter(torch.zeros(len(weight))) if bias else None
+        if form not in self.FORMS:
+            raise ValueError(f'shift must be one of {self.FORMS}, got {form!r}')
+        self.copies = num_heads if form in ('shared', 'fixed') else 1
+        weight = grouped_shift_weight(dim, kernel_size, num_heads // self.copies)
+        if form == 'random':
+            nn.init.kaiming_uniform_(weight, a=5**0.5)
+        if form == 'fixed':
+            self.register_buffer('weight', weight)
+        else:
+            self.weight = nn.Parameter(weight)
+        self.bias = nn.Parameter(torch.zeros(dim * num_heads)) if bias else None
+
+    def kernels(self) -> Tensor:
+        """All kernels, (D·N, k², k, k)."""
+        return self.weight.repeat_interleave(self.copies, 0)
 
 
 @register(MODELS)
@@ -62,6 +84,7 @@ class ACmix(nn.Module):
         attention: Config of the attention path.
         qk_channels: Channels of q and k, a multiple of D; `out_channels` by default.
         fc_bias: Give fc a bias; the release's Swin has one.
+        shift: How the shifts are learned, see `ShiftAndSum`.
         alpha, beta: Start of the paths' weights; with `learn_scales=False` they stay,
             and a path with weight 0 is neither built nor computed.
         learn_scales: Whether α and β are learned.
@@ -99,6 +122,7 @@ class ACmix(nn.Module):
         attention: dict = dict(type='SlidingWindowAttention'),
         qk_channels: int | None = None,
         fc_bias: bool = False,
+        shift: str = 'learned',
         alpha: float = 0.5,
         beta: float = 0.5,
         learn_scales: bool = True,
@@ -147,7 +171,7 @@ class ACmix(nn.Module):
             self._add_scale('alpha', alpha, learn_scales)
         if self.has_convolution:
             self.fc = nn.Conv2d(self.num_maps, kernel_size**2, 1, bias=fc_bias)
-            self.shift = ShiftAndSum(dim, num_heads, kernel_size, bias)
+            self.shift = ShiftAndSum(dim, num_heads, kernel_size, bias, shift)
             self._add_scale('beta', beta, learn_scales)
 
     def _add_scale(self, name: str, value: float, learn: bool) -> None:
@@ -232,7 +256,7 @@ class ACmix(nn.Module):
             taps = taps + self.fc.bias[:, None, None]
         return grouped_shift(
             taps.flatten(1, 2),
-            self.beta * self.shift.weight,
+            self.beta * self.shift.kernels(),
             None if self.shift.bias is None else self.beta * self.shift.bias,
             self.stride,
             self.dilation,
@@ -267,7 +291,7 @@ class ACmix(nn.Module):
                 weights = [torch.block_diag(weights[0], torch.cat(weights[1:]))]
             weight = torch.cat(weights)
             bias = torch.cat([conv.bias for conv in convs])[:, None]
-            fc, shift = self.fc.weight.flatten(1), self.beta * self.shift.weight
+            fc, shift = self.fc.weight.flatten(1), self.beta * self.shift.kernels()
             kernel, taps = (
                 compose_kernel(part.unflatten(0, (self.num_maps, -1)), fc, shift)
                 for part in (weight, bias)

@@ -2,6 +2,7 @@
 
 import math
 import re
+from collections import Counter
 
 import pytest
 import torch
@@ -12,12 +13,19 @@ from mmcasvit.analysis.published import FAMILIES as PUBLISHED
 from mmcasvit.analysis.published import arch_name
 from mmcasvit.analysis.subjects import backbones
 from mmcasvit.backbones.archs import CASVIT_ARCHS
+from mmcasvit.engine.ablation import load_variants
 
 ALGORITHMS = ('maskrcnn', 'retinanet', 'upernet', 'semanticfpn')
 ARCHS = [arch_name(f.name, a).split('_', 1) for f in PUBLISHED for a in f.archs]
 FAMILIES = ('casvit', 'acmix', 'acmix_swin', 'acmix_pvt', 'acmix_san')
 FLAGSHIPS = ('casvit', 'acmix')
 MINI = [f'mini/{a}_{family}.py' for a in ALGORITHMS for family in FAMILIES]
+VARIANTS = [
+    (path, name)
+    for path in SHIPPED
+    if path.startswith('ablations/')
+    for name in Config.fromfile(CONFIGS / path).ablation
+]
 SMALL = dict(embed_dims=[8, 12, 16, 20], depths=[1, 1, 1, 1])
 
 
@@ -66,6 +74,23 @@ def test_takes_a_step(name):
         n for n, p in model.named_parameters() if p.requires_grad and p.grad is None
     ]
     assert without == [], 'distributed training would wait for these'
+
+
+@pytest.mark.parametrize(('path', 'name'), VARIANTS)
+def test_variants_of_ablations_take_a_step(path, name, tmp_path):
+    cfg = load_variants(str(CONFIGS / path), str(tmp_path))[name]
+    cfg.model.data_preprocessor.size = (64, 96)
+    losses = train_step(build(cfg), batch(cfg, [(64, 96), (61, 93)]))
+    assert math.isfinite(losses['loss'])
+    assert cfg.param_scheduler[-1].end == cfg.train_cfg.max_iters
+
+
+def test_ablations_cover_the_papers():
+    assert Counter(path for path, _ in VARIANTS) == {
+        'ablations/acmix_paths.py': 5,
+        'ablations/acmix_shifts.py': 4,
+        'ablations/casvit_mixers.py': 5,
+    }
 
 
 @pytest.mark.parametrize('name', [n for n in SHIPPED if n.startswith('casvit/')])

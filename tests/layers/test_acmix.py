@@ -147,6 +147,48 @@ class TestStart:
         assert torch.equal(layer.shift.weight, grouped_shift_weight(3, 3, 4))
 
 
+class TestShiftForms:
+    """All but the random start compute the same before anything is learned."""
+
+    @pytest.mark.parametrize('in_channels', [8, 300])
+    @pytest.mark.parametrize('form', ['shared', 'fixed'])
+    def test_starts_equal(self, form, in_channels):
+        layer, learned = ACmix(in_channels, 12, shift=form), ACmix(in_channels, 12)
+        state = learned.state_dict()
+        state['shift.weight'] = layer.shift.weight
+        layer.load_state_dict(state, strict=True)
+        x = torch.randn(2, in_channels, 6, 7)
+        torch.testing.assert_close(layer(x), learned(x))
+
+    @pytest.mark.parametrize(
+        ('form', 'learns', 'kernels'),
+        [('learned', True, 12), ('shared', True, 3), ('fixed', False, 3)],
+    )
+    def test_what_is_learned(self, form, learns, kernels):
+        layer = ACmix(8, 12, shift=form)
+        assert ('shift.weight' in dict(layer.named_parameters())) is learns
+        assert len(layer.shift.weight) == kernels
+        layer(torch.randn(1, 8, 5, 5)).square().sum().backward()
+        assert [n for n, p in layer.named_parameters() if p.grad is None] == []
+
+    def test_one_kernel_for_all_heads(self):
+        layer = ACmix(8, 12, shift='shared', alpha=0.0, learn_scales=False)
+        nn.init.normal_(layer.shift.weight)
+        position = layer(torch.randn(1, 8, 5, 5)).unflatten(1, (3, 4))
+        torch.testing.assert_close(position, position[:, :, :1].expand_as(position))
+
+    def test_random(self):
+        layer = ACmix(8, 12, shift='random')
+        fan_in = 9 * 9
+        assert layer.shift.weight.shape == (12, 9, 3, 3)
+        assert layer.shift.weight.abs().max() <= fan_in**-0.5
+        assert layer.shift.weight.std() > 0.3 * fan_in**-0.5
+
+    def test_unknown(self):
+        with pytest.raises(ValueError, match="'learned', .* got 'frozen'"):
+            ACmix(8, 12, shift='frozen')
+
+
 class TestSinglePaths:
     @pytest.mark.parametrize(
         ('alpha', 'beta', 'missing'),

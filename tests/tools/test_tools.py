@@ -292,3 +292,33 @@ class TestBenchmark:
         assert "'resnet51' is no config file" in output
         assert 'acmix_resnet50' in output
         assert 'Traceback' not in output
+
+
+def test_ablate(place):
+    """All variants end up in one table; the second call finds them done."""
+    config = place / 'paths.py'
+    config.write_text(
+        f"_base_ = '{ROOT / 'configs/ablations/acmix_paths.py'}'\n"
+        'train_cfg = dict(max_iters=1)\n'
+        'train_dataloader = dict(batch_size=2)\n'
+        'default_hooks = dict(checkpoint=dict(interval=1), logger=dict(interval=1))\n'
+        'model = dict(backbone=dict(base_channels=8), '
+        'neck=dict(in_channels=[32, 64, 128, 256]))\n'
+    )
+    output = run_tool('ablate.py', config, cwd=place)
+    folder = place / 'work_dirs' / 'ablations' / 'paths'
+    table = (folder / 'table.md').read_text()
+    assert table in output
+    names = re.findall(r'^\| (.+?) \| [\d.]+ ', table, re.MULTILINE)
+    assert names == [
+        'convolution path only',
+        'attention path only',
+        'both, α = β = 1',
+        'both, α = β = 0.5',
+        'both, α and β learned',
+    ]
+    assert cv2.imread(str(folder / 'plot.png')).size > 0
+    again = run_tool('ablate.py', config, cwd=place)
+    assert table in again
+    assert 'Iter(train)' in output
+    assert 'Iter(train)' not in again
