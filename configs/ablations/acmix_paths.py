@@ -8,6 +8,7 @@ param_scheduler = [
     dict(_base_.param_scheduler[1], end=max_iters),
 ]
 default_hooks = dict(checkpoint=dict(interval=200))
+model = dict(backbone=dict(stages_with_acmix=(True, True, True, True)))
 ablation = {
     'convolution path only': {
         'model.backbone.acmix': dict(alpha=0.0, beta=1.0, learn_scales=False)

@@ -8,6 +8,7 @@ param_scheduler = [
     dict(_base_.param_scheduler[1], end=max_iters),
 ]
 default_hooks = dict(checkpoint=dict(interval=200))
+model = dict(backbone=dict(stages_with_acmix=(True, True, True, True)))
 ablation = {
     'shifts for good': {'model.backbone.acmix': dict(shift='fixed')},
     'one learned kernel': {'model.backbone.acmix': dict(shift='shared')},

@@ -2,7 +2,7 @@ _base_ = [
     '../_base_/recipes/maskrcnn_shapes.py',
     '../_base_/backbones/acmix_resnet26_mini.py',
 ]
-max_epochs = 3
+max_epochs = 5
 train_cfg = dict(max_epochs=max_epochs, val_interval=max_epochs)
 param_scheduler = [
     _base_.param_scheduler[0],

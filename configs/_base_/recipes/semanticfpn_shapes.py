@@ -10,6 +10,10 @@ model = dict(
     data_preprocessor=dict(size=_base_.crop_size),
     neck=dict(out_channels=width, norm_cfg=dict(type='BN')),
     decode_head=dict(
-        in_channels=[width] * 4, channels=width, dropout_ratio=0.0, num_classes=7
+        in_channels=[width] * 4,
+        channels=width,
+        dropout_ratio=0.0,
+        num_classes=7,
+        loss_decode=dict(class_weight=_base_.class_weight),
     ),
 )

@@ -4,10 +4,24 @@ _base_ = [
     '../runtime_mmseg.py',
     '../schedules/mini_iters.py',
 ]
-default_hooks = dict(checkpoint=dict(interval=_base_.max_iters))
+max_iters = 3200
+train_cfg = dict(max_iters=max_iters, val_interval=max_iters)
+param_scheduler = [
+    _base_.param_scheduler[0],
+    dict(_base_.param_scheduler[1], end=max_iters),
+]
+default_hooks = dict(checkpoint=dict(interval=max_iters))
 num_classes = 7
+loss_decode = dict(class_weight=_base_.class_weight)
 model = dict(
     data_preprocessor=dict(size=_base_.crop_size),
-    decode_head=dict(channels=64, dropout_ratio=0.0, num_classes=num_classes),
-    auxiliary_head=dict(channels=32, num_classes=num_classes),
+    # The last map of a crop is 2×2: there is no more to pool.
+    decode_head=dict(
+        channels=48,
+        pool_scales=(1, 2),
+        dropout_ratio=0.0,
+        num_classes=num_classes,
+        loss_decode=loss_decode,
+    ),
+    auxiliary_head=dict(channels=32, num_classes=num_classes, loss_decode=loss_decode),
 )

@@ -1,5 +1,5 @@
 _base_ = './mini_epochs.py'
-max_iters = 3400
+max_iters = 3800
 train_cfg = dict(
     _delete_=True,
     type='IterBasedTrainLoop',
@@ -10,4 +10,4 @@ param_scheduler = [
     dict(type='LinearLR', start_factor=0.01, by_epoch=False, begin=0, end=50),
     dict(type='CosineAnnealingLR', eta_min=0.0, by_epoch=False, begin=0, end=max_iters),
 ]
-optim_wrapper = dict(optimizer=dict(lr=2e-3))
+optim_wrapper = dict(optimizer=dict(lr=2e-3), clip_grad=None)
