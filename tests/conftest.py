@@ -63,6 +63,16 @@ def shapes(tmp_path_factory):
     return write_shapes(root, num_train=12, num_val=6, seed=3)
 
 
+def pytest_terminal_summary(terminalreporter):
+    from models import SHIPPED
+
+    passed = terminalreporter.stats.get('passed', [])
+    stepped = sum('test_takes_a_step[' in report.nodeid for report in passed)
+    terminalreporter.write_line(
+        f'{len(SHIPPED)} shipped configs, {stepped} loaded, built and took a step'
+    )
+
+
 def real_data(name):
     """Path of a real data set; the test is skipped where it is absent."""
     path = REAL_DATA / name

@@ -7,54 +7,15 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from ..ops.checks import check_divides, check_odd, check_positive, own_precision
-from ..ops.shift import compose_kernel, grouped_shift, grouped_shift_weight
+from ..ops.shift import compose_kernel, grouped_shift, take_outside_
 from ..registry import ACMIX_ATTENTIONS, MODELS, build_from, register
+from .shift_and_sum import ShiftAndSum
 
 # Time of a multiply-add of the grouped form over that of a plain convolution, float32
 # on two CPU cores, both forms timed in turn: 128 channels prefer composing, 256 not.
 _GROUPED_COST = 18
-
-
-class ShiftAndSum(nn.Module):
-    """The kernels that shift k² maps of each position and sum them.
-
-    Bare parameters, so that no initialisation of convolutions around it, by any
-    model's `init_weights`, overwrites the shifts they start as.
-
-    Args:
-        dim: Positions D.
-        num_heads: Convolutions N of each position.
-        kernel_size: k.
-        bias: Add a bias per output channel; the release has none.
-        form: 'learned': N kernels of each position, that start as shifts; 'shared': one
-            for all N; 'fixed': shifts for good; 'random': 'learned' from a
-            convolution's usual start.
-
-    Raises:
-        ValueError: If `form` is none of these.
-    """
-
-    FORMS = ('learned', 'shared', 'fixed', 'random')
-
-    def __init__(
-        self, dim: int, num_heads: int, kernel_size: int, bias: bool, form: str
-    ) -> None:
-        super().__init__()
-        if form not in self.FORMS:
-            raise ValueError(f'shift must be one of {self.FORMS}, got {form!r}')
-        self.copies = num_heads if form in ('shared', 'fixed') else 1
-        weight = grouped_shift_weight(dim, kernel_size, num_heads // self.copies)
-        if form == 'random':
-            nn.init.kaiming_uniform_(weight, a=5**0.5)
-        if form == 'fixed':
-            self.register_buffer('weight', weight)
-        else:
-            self.weight = nn.Parameter(weight)
-        self.bias = nn.Parameter(torch.zeros(dim * num_heads)) if bias else None
-
-    def kernels(self) -> Tensor:
-        """All kernels, (D·N, k², k, k)."""
-        return self.weight.repeat_interleave(self.copies, 0)
+# What `reparameterize` leaves of the convolution path.
+BUFFERS = 'kernel', 'taps', 'kernel_bias'
 
 
 @register(MODELS)
@@ -268,21 +229,20 @@ class ACmix(nn.Module):
             x = torch.cat((x, self.attention.expand(source, x)), 1)
         kernel, taps, bias = self.composed()
         geometry = self.stride, self.dilation * (self.kernel_size // 2), self.dilation
+        out = F.conv2d(x, kernel, bias, *geometry)
         # Outside the map there are no biases to shift in: border pixels sum fewer taps.
-        inside = x.new_ones(1, 1, *x.shape[2:])
-        constant = F.conv2d(inside, taps, None, *geometry)
-        return F.conv2d(x, kernel, bias, *geometry) + constant
+        return take_outside_(out, taps, x.shape[2:], self.stride, self.dilation)
 
-    def composed(self) -> tuple[Tensor, Tensor, Tensor | None]:
+    def composed(self) -> tuple[Tensor, Tensor, Tensor]:
         """The convolution path as one convolution, β included.
 
         Returns:
-            kernel (C, C_in, k, k), with twice C_in for [x, x reduced]; taps
-            (C, 1, k, k), what the biases of projections and fc add from each tap that
-            lies inside the map; bias (C,) or None.
+            kernel (C, C_in, k, k), with twice C_in for [x, x reduced]; taps (C, k, k),
+            what the biases of projections and fc add from each tap; bias (C,), the sum
+            of all taps and the layer's own.
         """
         if not hasattr(self, 'fc'):
-            return self.kernel, self.taps, self.kernel_bias
+            return tuple(getattr(self, name) for name in BUFFERS)
         # Composed in the parameters' own precision, whatever autocast does to maps.
         with own_precision(self.beta):
             convs = (self.q, self.k, self.v)
@@ -296,22 +256,24 @@ class ACmix(nn.Module):
                 compose_kernel(part.unflatten(0, (self.num_maps, -1)), fc, shift)
                 for part in (weight, bias)
             )
+            taps = taps[:, 0]
             if self.fc.bias is not None:
-                taps = taps + torch.einsum('cmyx,m->cyx', shift, self.fc.bias)[:, None]
-            own = self.shift.bias
-            return kernel, taps, None if own is None else self.beta * own
+                taps = taps + torch.einsum('cmyx,m->cyx', shift, self.fc.bias)
+            bias = taps.sum((1, 2))
+            if self.shift.bias is not None:
+                bias = bias + self.beta * self.shift.bias
+            return kernel, taps, bias
 
     def reparameterize(self) -> 'ACmix':
         """Replace the convolution path's parts by their composed kernel, for inference.
 
-        fc, shift and β become the buffers `kernel` and `taps`; outputs stay the same.
+        fc, shift and β become the buffers `kernel`, `taps` and `kernel_bias`; outputs
+        stay the same.
         """
         if hasattr(self, 'fc'):
-            composed = [None if x is None else x.detach() for x in self.composed()]
+            composed = [x.detach() for x in self.composed()]
             del self.fc, self.shift, self.beta
-            for name, value in zip(
-                ('kernel', 'taps', 'kernel_bias'), composed, strict=True
-            ):
+            for name, value in zip(BUFFERS, composed, strict=True):
                 self.register_buffer(name, value)
         return self
 

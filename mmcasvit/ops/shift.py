@@ -5,6 +5,8 @@ maps are added. In all functions f has shape (B, D·k², H, W), map m of positio
 channel d·k² + m; sides of the output are ceil(side / stride); outside is zero.
 """
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 from torch.nn import functional as F
@@ -115,6 +117,52 @@ def compose_kernel(projection: Tensor, fc: Tensor, shift: Tensor) -> Tensor:
     kernel = torch.bmm(flat, maps)  # (D, G·k·k, C)
     size = shift.shape[-1]
     return kernel.view(-1, size, size, maps.shape[-1]).permute(0, 3, 1, 2)
+
+
+def take_outside_(
+    out: Tensor, taps: Tensor, size: Sequence[int], stride: int = 1, dilation: int = 1
+) -> Tensor:
+    """Take from border pixels what taps outside the map would have added; in place.
+
+    A bias in front of a zero-padded convolution adds Σ taps to each pixel. At the
+    border, some taps look outside, where there is no bias:
+    out_c(y, x) −= Σ taps_c over the taps of (y, x) outside the map.
+
+    Args:
+        out: Output of the convolution with the bias Σ taps, (B, C, Ho, Wo).
+        taps: (C, k, k).
+        size: H, W of its input.
+        stride, dilation: Of the convolution, whose padding is dilation·(k // 2).
+    """
+    edges, inside = [], []
+    for side in size:
+        edge, seen = _edge(side, taps.shape[-1], stride, dilation)
+        edges.append(torch.tensor(edge, dtype=torch.long, device=out.device))
+        inside.append(torch.tensor(seen, device=out.device).to(taps))
+    whole, rows = taps.sum((1, 2)), inside[0].index_select(0, edges[0])
+    cols = inside[1].index_select(0, edges[1])
+    # (C, edge rows, Wo), and (C, Ho, edge columns) without these rows
+    at_rows = (
+        torch.einsum('yi,xj,cij->cyx', rows, inside[1], taps) - whole[:, None, None]
+    )
+    at_cols = torch.einsum('xj,cij->cx', cols, taps) - whole[:, None]
+    between = torch.ones_like(inside[0][:, 0]).index_fill(0, edges[0], 0)
+    for axis, part in (2, at_rows), (3, at_cols[:, None] * between[:, None]):
+        band = part.to(out.dtype).expand(len(out), *part.shape)
+        out = out.index_add_(axis, edges[axis - 2], band)
+    return out
+
+
+def _edge(
+    side: int, kernel_size: int, stride: int, dilation: int
+) -> tuple[list[int], list[list[bool]]]:
+    """Output positions with taps outside along an axis; for all, which are inside."""
+    first = -dilation * (kernel_size // 2)
+    seen = [
+        [0 <= at + first + dilation * tap < side for tap in range(kernel_size)]
+        for at in range(0, side, stride)
+    ]
+    return [at for at, taps in enumerate(seen) if not all(taps)], seen
 
 
 def _maps(f: Tensor, kernel_size: int, stride: int, dilation: int) -> Tensor:

@@ -10,6 +10,7 @@ from mmcasvit.ops import (
     shift_kernels,
     tensor_shift,
 )
+from mmcasvit.ops.shift import take_outside_
 
 
 @pytest.mark.parametrize('kernel_size', [1, 3, 5])
@@ -31,6 +32,17 @@ class TestForms:
         for form in (fixed, learnable):
             torch.testing.assert_close(form, moved)
         torch.testing.assert_close(multi, moved.repeat_interleave(groups, 1))
+
+    def test_border_sees_fewer_biases(self, size, dilation, stride, kernel_size):
+        """Against a convolution of a map of ones."""
+        taps = torch.randn(5, kernel_size, kernel_size, dtype=torch.float64)
+        pad = dilation * (kernel_size // 2)
+        ones = torch.ones(2, 1, *size, dtype=torch.float64)
+        wanted = F.conv2d(ones, taps[:, None], None, stride, pad, dilation)
+        whole = taps.sum((1, 2))[:, None, None]
+        out = torch.zeros_like(wanted) + whole
+        assert take_outside_(out, taps, size, stride, dilation) is out
+        torch.testing.assert_close(out, wanted)
 
     def test_convolution_is_shift_and_sum(self, size, dilation, stride, kernel_size):
         """The paper's decomposition: 1×1 convolutions per tap, shifted and summed."""
