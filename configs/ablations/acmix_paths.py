@@ -1,7 +1,7 @@
 """ACmix's paths alone and together, their weights fixed and learned."""
 
 _base_ = '../mini/semanticfpn_acmix.py'
-max_iters = 1200
+max_iters = 1000
 train_cfg = dict(max_iters=max_iters)
 param_scheduler = [
     _base_.param_scheduler[0],

@@ -1,7 +1,7 @@
 """Token mixers in CAS-ViT's place, and the paper's text against its release."""
 
 _base_ = '../mini/semanticfpn_casvit.py'
-max_iters = 1200
+max_iters = 1000
 train_cfg = dict(max_iters=max_iters)
 param_scheduler = [
     _base_.param_scheduler[0],

@@ -4,7 +4,7 @@ _base_ = [
     '../runtime_mmseg.py',
     '../schedules/mini_iters.py',
 ]
-max_iters = 3100
+max_iters = 3400
 train_cfg = dict(max_iters=max_iters, val_interval=max_iters)
 param_scheduler = [
     _base_.param_scheduler[0],
@@ -17,7 +17,7 @@ model = dict(
     data_preprocessor=dict(size=_base_.crop_size),
     # The last map of a crop is 2×2: there is no more to pool.
     decode_head=dict(
-        channels=48,
+        channels=32,
         pool_scales=(1, 2),
         dropout_ratio=0.0,
         num_classes=num_classes,
