@@ -170,7 +170,9 @@ class ACmix(nn.Module):
         """
         if not hasattr(self, 'fc'):
             return True
-        grouped = self.num_maps / self.num_heads + self.kernel_size**2
+        # fc works on every pixel, the convolutions on those that stride leaves.
+        fc = self.stride**2 * self.num_maps / self.num_heads
+        grouped = fc + self.kernel_size**2
         return self.in_channels < _GROUPED_COST * grouped
 
     def attend(
