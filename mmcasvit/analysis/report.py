@@ -32,7 +32,9 @@ def write_report(title: str, rows: Sequence[ReportRow], folder: Path) -> list[Pa
     Returns:
         The files.
     """
-    headings = list(dict.fromkeys(key for row in rows for key in row.values))
+    # The row that has most values gives the order.
+    fullest = sorted(rows, key=lambda row: -len(row.values))
+    headings = list(dict.fromkeys(key for row in fullest for key in row.values))
     cells = [[row.name, *(_cell(row.values.get(h)) for h in headings)] for row in rows]
     table = folder / 'table.csv'
     with table.open('w', newline='') as file:

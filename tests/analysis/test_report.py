@@ -5,8 +5,8 @@ import cv2
 from mmcasvit.analysis.report import ReportRow, write_report
 
 ROWS = [
-    ReportRow('one', dict(mIoU=12.3456, α=0.5), [(10, 2.0), (20, 1.0)]),
-    ReportRow('another', dict(mIoU=7.0), [(10, 3.0), (20, 2.5)]),
+    ReportRow('one', dict(mIoU=12.3456, β=0.5), [(10, 2.0), (20, 1.0)]),
+    ReportRow('another', dict(mIoU=7.0, α=1, β=2), [(10, 3.0), (20, 2.5)]),
 ]
 
 
@@ -15,16 +15,16 @@ def test_files(tmp_path):
     assert markdown.read_text().splitlines() == [
         '# a set',
         '',
-        '|  | mIoU | α |',
-        '| --- | ---: | ---: |',
-        '| one | 12.35 | 0.5 |',
-        '| another | 7 |  |',
+        '|  | mIoU | α | β |',
+        '| --- | ---: | ---: | ---: |',
+        '| one | 12.35 |  | 0.5 |',
+        '| another | 7 | 1 | 2 |',
     ]
     with table.open() as file:
         assert list(csv.reader(file)) == [
-            ['', 'mIoU', 'α'],
-            ['one', '12.35', '0.5'],
-            ['another', '7', ''],
+            ['', 'mIoU', 'α', 'β'],
+            ['one', '12.35', '', '0.5'],
+            ['another', '7', '1', '2'],
         ]
     drawn = cv2.imread(str(plot))
     assert drawn.shape[1] == 11 * 120
