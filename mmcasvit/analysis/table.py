@@ -55,8 +55,8 @@ def print_growth(
         results: For each size, one measurement of each subject.
     """
     table = Table(title=f'{title}: costs of a pixel', title_justify='left')
-    table.add_column('')
-    for unit in ('multiply-adds', 'time', 'memory'):
+    table.add_column('', no_wrap=True)
+    for unit in ('mult-adds', 'time', 'memory'):
         for height, width in sizes:
             table.add_column(f'{unit}\n{height}×{width}', justify='right')
     pixels = [height * width for height, width in sizes]
