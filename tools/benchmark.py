@@ -8,6 +8,8 @@ costs of a pixel grow.
     python tools/benchmark.py casvit_xs casvit_m configs/mini/maskrcnn_acmix.py
     python tools/benchmark.py self_attention separable swift additive --mode forward \
         --size 14 14 --size 56 56 --size 200 336 --runs 3
+    python tools/benchmark.py attention_tiles attention_flex --size 200 336 \
+        --device cuda --dtype float16
 """
 
 import argparse
@@ -60,6 +62,7 @@ def main() -> None:
     args = parse_args()
     if args.threads:
         torch.set_num_threads(args.threads)
+    torch.backends.cudnn.benchmark = True  # sizes are fixed: kernels chosen by trial
     device = torch.device(args.device)
     if device.type == 'cuda' and not torch.cuda.is_available():
         raise PreflightError('--device cuda: PyTorch sees no GPU; leave the option out')

@@ -199,7 +199,8 @@ def add_costs(subjects: Sequence[Subject], results: Sequence[Measurement]) -> No
     for subject, result in zip(subjects, results, strict=True):
         if subject.module is not None:
             counted = MultiplyAdds(subject.module, [])
-            with torch.no_grad(), counted:
+            # Without trials of kernels, which may be none that can be looked into.
+            with torch.no_grad(), torch.backends.cudnn.flags(enabled=True), counted:
                 subject.run()
             result.params = num_params(subject.module)
             result.multiply_adds = counted.by_kind.total()

@@ -161,6 +161,12 @@ def operators() -> dict[str, Callable[[str, Setting], Subject]]:
         'acmix': layer(acmix),
         'acmix_unfold': layer(lambda c, heads: Textbook(acmix(c, heads))),
         'attention': partial(_attention, operator=local_attention),
+        **{
+            f'attention_{name}': partial(
+                _attention, operator=partial(local_attention, implementation=name)
+            )
+            for name in ('tiles', 'flex', 'natten')
+        },
         'attention_unfold': partial(
             _attention, operator=local_attention_unfold, last=False
         ),

@@ -7,8 +7,10 @@ weights again instead of keeping them: the peak memory is that of a few maps.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
+from importlib.util import find_spec
 
 import torch
 from torch import Tensor
@@ -16,12 +18,14 @@ from torch.autograd.function import once_differentiable
 from torch.nn import functional as F
 
 from .checks import (
+    check_choice,
     check_divides,
     check_maps,
     check_odd,
     check_positive,
     own_precision,
 )
+from .choice import fastest
 from .fold import (
     Tiles,
     add_to_windows,
@@ -37,6 +41,7 @@ from .fold import (
     query_tiles,
     split_heads,
 )
+from .kernels import flex_local_attention, natten_local_attention
 
 
 def local_attention(
@@ -47,6 +52,7 @@ def local_attention(
     kernel_size: int = 7,
     stride: int = 1,
     dilation: int = 1,
+    implementation: str | None = None,
 ) -> Tensor:
     """Multi-head attention of each pixel to the window around it.
 
@@ -59,6 +65,8 @@ def local_attention(
         kernel_size: Side k of the window, odd.
         stride: Every s-th pixel is a query.
         dilation: Step between the keys of a window.
+        implementation: 'tiles'; 'flex' (FlexAttention, compiled); 'natten' (where it is
+            installed, at stride and dilation 1); None: what `fastest` finds.
 
     Shape:
         q, k, v (B, C, H, W), any H, W ≥ 1: a side smaller than the padding reflects
@@ -66,7 +74,8 @@ def local_attention(
         output (B, C, ceil(H/s), ceil(W/s)), channels last in memory.
 
     Raises:
-        ValueError: If shapes differ, heads do not divide C, k is even, a size is < 1.
+        ValueError: If shapes differ, heads do not divide C, k is even, a size is < 1,
+            the implementation is not one of those that can serve.
         TypeError: If dtypes or devices differ.
 
     Note:
@@ -82,15 +91,34 @@ def local_attention(
     check_positive(stride=stride, dilation=dilation)
     side = _FUSED_TILE if _fused(q) else _PLAIN_TILE
     tiles = Tiles(tuple(q.shape[2:]), kernel_size, stride, dilation, side)
-    learns = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
+    serving = _implementations(tiles)
     with own_precision(q):
-        attend = _LocalAttention.apply if learns else _forward
-        return attend(q, k, v, num_heads, tiles)
+        if implementation is None:
+            layer = q.shape[1], num_heads, replace(tiles, size=())
+            implementation = fastest(serving, (q, k, v), (num_heads, tiles), layer)
+        check_choice('implementation', implementation, serving)
+        return serving[implementation](q, k, v, num_heads, tiles)
+
+
+def _implementations(tiles: Tiles) -> dict[str, Callable[..., Tensor]]:
+    """Those that can serve, by name; each takes q, k, v, num_heads and tiles."""
+    serving = dict(tiles=_tiled, flex=flex_local_attention)
+    dense = tiles.stride == tiles.dilation == 1 < tiles.kernel_size
+    if dense and _NATTEN:
+        serving['natten'] = natten_local_attention
+    return serving
+
+
+def _tiled(q: Tensor, k: Tensor, v: Tensor, num_heads: int, tiles: Tiles) -> Tensor:
+    learns = torch.is_grad_enabled() and any(x.requires_grad for x in (q, k, v))
+    attend = _LocalAttention.apply if learns else _forward
+    return attend(q, k, v, num_heads, tiles)
 
 
 # Measured: small tiles waste least where products are cheap to start; a fused kernel
 # wants larger ones. A chunk stays in a CPU's cache, and fills a GPU.
 _PLAIN_TILE, _FUSED_TILE = 4, 8
+_NATTEN = find_spec('natten') is not None
 _CHUNK_ELEMENTS = {'cpu': 2**20, 'cuda': 2**26}
 
 

@@ -1,5 +1,6 @@
 """Checks that operators share, with errors a person can act on."""
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, nullcontext
 
 import torch
@@ -33,6 +34,12 @@ def check_divides(parts: int, channels: int, name: str = 'num_heads') -> None:
             f'{channels} channels do not split into {name}={parts}; the nearest '
             f'number that fits is {nearest}'
         )
+
+
+def check_choice(name: str, value: str, allowed: Iterable[str]) -> None:
+    """Raise ValueError unless `value` is one of those `allowed`."""
+    if value not in allowed:
+        raise ValueError(f'{name} must be one of {[*allowed]}, got {value!r}')
 
 
 def check_maps(**maps: Tensor) -> None:

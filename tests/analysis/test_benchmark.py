@@ -87,7 +87,11 @@ def test_nothing_to_measure():
         measure([], False, runs=1)
 
 
-@pytest.mark.parametrize('name', sorted(operators()))
+# FlexAttention's gradients and NATTEN's kernels exist on GPUs only.
+ON_GPUS = {'attention_flex', 'attention_natten'}
+
+
+@pytest.mark.parametrize('name', sorted(operators().keys() - ON_GPUS))
 @pytest.mark.parametrize('train', [False, True])
 def test_operators_run(name, train):
     [result] = measure([make_subject(name, SETTING)], train, runs=1, warmup=0)
@@ -162,6 +166,7 @@ def test_costs_of_a_pixel(capsys):
     assert re.search(r'self_attention *│ *1,536 │ *3,072 ', text)
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason='needs a GPU')
 def test_cuda():
     setting = Setting((32, 40), device=torch.device('cuda'), dtype=torch.float16)

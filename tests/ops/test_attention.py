@@ -144,6 +144,7 @@ def test_mistakes_are_named(change, error, text):
         local_attention(**(dict(q=q, k=k, v=v, num_heads=3) | change))
 
 
+@pytest.mark.gpu
 @pytest.mark.skipif(not torch.cuda.is_available(), reason='needs a GPU')
 @pytest.mark.parametrize('dtype', [torch.float32, torch.float16, torch.bfloat16])
 def test_cuda(dtype):
