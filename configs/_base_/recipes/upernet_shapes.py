@@ -12,7 +12,7 @@ param_scheduler = [
 ]
 default_hooks = dict(checkpoint=dict(interval=max_iters))
 num_classes = 7
-loss_decode = dict(class_weight=_base_.class_weight)
+loss_decode = _base_.loss_decode
 model = dict(
     data_preprocessor=dict(size=_base_.crop_size),
     # The last map of a crop is 2×2: there is no more to pool.
@@ -23,5 +23,9 @@ model = dict(
         num_classes=num_classes,
         loss_decode=loss_decode,
     ),
-    auxiliary_head=dict(channels=32, num_classes=num_classes, loss_decode=loss_decode),
+    auxiliary_head=dict(
+        channels=32,
+        num_classes=num_classes,
+        loss_decode=dict(loss_decode, loss_weight=0.4 * loss_decode.loss_weight),
+    ),
 )
