@@ -6,34 +6,15 @@
 
 import argparse
 
-from mmengine.config import DictAction
-
-from mmcasvit.engine.launch import evaluate, load_config, run_tool
+from mmcasvit.engine.launch import evaluate, load_config, run_parser, run_tool
 
 
 def parse_args() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument('config', help='config file')
+    parser = run_parser(__doc__)
     parser.add_argument('checkpoint', help='file with the weights')
     parser.add_argument('--out', metavar='DIR', help='write metrics and predictions')
     parser.add_argument(
         '--show-dir', metavar='DIR', help='draw the truth beside the prediction'
-    )
-    parser.add_argument('--work-dir', help='folder for logs')
-    parser.add_argument(
-        '--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none'
-    )
-    parser.add_argument(
-        '--cfg-options',
-        nargs='+',
-        action=DictAction,
-        metavar='KEY=VALUE',
-        help='change the config: test_dataloader.batch_size=8',
-    )
-    parser.add_argument(
-        '--local_rank', '--local-rank', type=int, help=argparse.SUPPRESS
     )
     return parser.parse_args()
 

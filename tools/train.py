@@ -5,17 +5,11 @@ python tools/train.py configs/mini/maskrcnn_casvit.py
 
 import argparse
 
-from mmengine.config import DictAction
-
-from mmcasvit.engine.launch import load_config, run_tool, train
+from mmcasvit.engine.launch import load_config, run_parser, run_tool, train
 
 
 def parse_args() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument('config', help='config file')
-    parser.add_argument('--work-dir', help='folder for logs and checkpoints')
+    parser = run_parser(__doc__)
     parser.add_argument(
         '--resume',
         nargs='?',
@@ -28,19 +22,6 @@ def parse_args() -> argparse.Namespace:
         '--auto-scale-lr',
         action='store_true',
         help="scale the learning rate to this run's batch size",
-    )
-    parser.add_argument(
-        '--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none'
-    )
-    parser.add_argument(
-        '--cfg-options',
-        nargs='+',
-        action=DictAction,
-        metavar='KEY=VALUE',
-        help='change the config: model.backbone.arch=s train_cfg.max_epochs=1',
-    )
-    parser.add_argument(
-        '--local_rank', '--local-rank', type=int, help=argparse.SUPPRESS
     )
     return parser.parse_args()
 

@@ -1,5 +1,6 @@
 """From a config file to a run: what the tools call."""
 
+import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator
@@ -7,12 +8,35 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from mmengine.config import Config
+from mmengine.config import Config, DictAction
 from mmengine.runner import Runner
 
 from .preflight import PreflightError, check_inputs
 
 FAILED = 2
+
+
+def run_parser(description: str) -> argparse.ArgumentParser:
+    """The arguments of every tool that runs a config; `load_config` takes them."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument('config', help='config file')
+    parser.add_argument('--work-dir', help='folder for logs and checkpoints')
+    parser.add_argument(
+        '--launcher', choices=['none', 'pytorch', 'slurm', 'mpi'], default='none'
+    )
+    parser.add_argument(
+        '--cfg-options',
+        nargs='+',
+        action=DictAction,
+        metavar='KEY=VALUE',
+        help='change the config: model.backbone.arch=s train_cfg.max_epochs=1',
+    )
+    parser.add_argument(
+        '--local_rank', '--local-rank', type=int, help=argparse.SUPPRESS
+    )
+    return parser
 
 
 def load_config(

@@ -8,9 +8,9 @@ from ..backbones.archs import CASVIT_ARCHS
 from ..compat.environment import environment_problems
 
 PREPARABLE = {'data/coco': 'coco', 'data/ade': 'ade20k', 'data/shapes': 'shapes'}
-LOADERS = {
-    'train': ('train_dataloader', 'val_dataloader'),
-    'test': ('test_dataloader',),
+READERS = {
+    'train': ('train_dataloader', 'val_dataloader', 'val_evaluator'),
+    'test': ('test_dataloader', 'test_evaluator'),
 }
 
 
@@ -29,7 +29,7 @@ def check_inputs(cfg: dict[str, Any], purpose: str) -> None:
         PreflightError: With one line per thing that is missing, and the ways on.
     """
     problems = environment_problems()
-    datasets = [d for name in LOADERS[purpose] for d in _datasets(cfg.get(name))]
+    datasets = [d for name in READERS[purpose] for d in _datasets(cfg.get(name))]
     missing = sorted({p for d in datasets for p in _missing_paths(d)})
     if missing:
         problems.append(
@@ -42,7 +42,7 @@ def check_inputs(cfg: dict[str, Any], purpose: str) -> None:
 
 
 def _datasets(node: Any) -> Iterator[dict]:
-    """Dataset configs inside a dataloader's config, wrappers taken off."""
+    """Configs that name data, of a dataloader without its wrappers or of metrics."""
     if isinstance(node, dict):
         if 'data_root' in node or 'ann_file' in node:
             yield node

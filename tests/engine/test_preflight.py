@@ -74,6 +74,17 @@ class TestShipped:
         assert 'val2017' in text
 
 
+@pytest.mark.parametrize('purpose', ['train', 'test'])
+def test_what_only_the_metric_reads(purpose, tmp_path):
+    (tmp_path / 'a.json').touch()
+    there, moved = (dict(type='CocoMetric', ann_file=f'{n}.json') for n in 'ab')
+    metrics = {'train': 'val_evaluator', 'test': 'test_evaluator'}
+    text = message({metrics[purpose]: [there, moved]}, purpose)
+    assert 'data not found: b.json. Ways on: ' in text
+    assert 'val_evaluator.ann_file' in text
+    check_inputs({metrics[purpose]: there}, purpose)
+
+
 def test_everything_there(tmp_path):
     for name in ('a.json', 'pictures/1.jpg', 'w.pth'):
         (tmp_path / name).parent.mkdir(exist_ok=True)
