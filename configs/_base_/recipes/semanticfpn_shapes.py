@@ -14,6 +14,6 @@ model = dict(
         channels=width,
         dropout_ratio=0.0,
         num_classes=7,
-        loss_decode=_base_.loss_decode,
+        loss_decode=[_base_.cross_entropy, _base_.dice],
     ),
 )

@@ -12,7 +12,6 @@ param_scheduler = [
 ]
 default_hooks = dict(checkpoint=dict(interval=max_iters))
 num_classes = 7
-loss_decode = _base_.loss_decode
 model = dict(
     data_preprocessor=dict(size=_base_.crop_size),
     # The last map of a crop is 2×2: there is no more to pool.
@@ -21,11 +20,13 @@ model = dict(
         pool_scales=(1, 2),
         dropout_ratio=0.0,
         num_classes=num_classes,
-        loss_decode=loss_decode,
+        loss_decode=[_base_.cross_entropy, _base_.dice],
     ),
     auxiliary_head=dict(
         channels=32,
         num_classes=num_classes,
-        loss_decode=dict(loss_decode, loss_weight=0.4 * loss_decode.loss_weight),
+        loss_decode=dict(
+            _base_.cross_entropy, loss_weight=0.4 * _base_.cross_entropy.loss_weight
+        ),
     ),
 )
