@@ -4,7 +4,7 @@ _base_ = [
     '../runtime_mmseg.py',
     '../schedules/mini_iters.py',
 ]
-max_iters = 3400
+max_iters = 3150
 train_cfg = dict(max_iters=max_iters, val_interval=max_iters)
 param_scheduler = [
     _base_.param_scheduler[0],
