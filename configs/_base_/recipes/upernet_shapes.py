@@ -4,13 +4,7 @@ _base_ = [
     '../runtime_mmseg.py',
     '../schedules/mini_iters.py',
 ]
-max_iters = 3150
-train_cfg = dict(max_iters=max_iters, val_interval=max_iters)
-param_scheduler = [
-    _base_.param_scheduler[0],
-    dict(_base_.param_scheduler[1], end=max_iters),
-]
-default_hooks = dict(checkpoint=dict(interval=max_iters))
+default_hooks = dict(checkpoint=dict(interval=_base_.max_iters))
 num_classes = 7
 model = dict(
     data_preprocessor=dict(size=_base_.crop_size),

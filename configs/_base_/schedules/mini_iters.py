@@ -1,5 +1,5 @@
 _base_ = './mini_epochs.py'
-max_iters = 3500
+max_iters = 3150
 train_cfg = dict(
     _delete_=True,
     type='IterBasedTrainLoop',
