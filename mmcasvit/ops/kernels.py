@@ -96,19 +96,25 @@ def _block_mask(tiles: Tiles, device: torch.device) -> 'BlockMask':
 
     (by, bx), reach = _BLOCK, 2 * tiles.radius
     stride, dilation = tiles.stride, tiles.dilation
-    columns = [-(-size[1] // bx) for size in (tiles.out_size, tiles.padded)]
-    last = [count - 1 for count in tiles.out_size]
-    # Numbers in a tensor: PyTorch compiles for numbers outside anew with every size.
-    sizes = torch.tensor([*columns, *last], dtype=torch.int32, device=device)
+    # Tensors, as PyTorch compiles for numbers from outside anew with every size.
+    q_columns, k_columns, last_y, last_x = (
+        torch.tensor(number, dtype=torch.int32, device=device)
+        for number in (
+            -(-tiles.out_size[1] // bx),
+            -(-tiles.padded[1] // bx),
+            *(count - 1 for count in tiles.out_size),
+        )
+    )
 
     def pixel(index: Tensor, columns: Tensor) -> tuple[Tensor, Tensor]:
         block, inner = index // (by * bx), index % (by * bx)
         return block // columns * by + inner // bx, block % columns * bx + inner % bx
 
     def sees(batch: Tensor, head: Tensor, query: Tensor, key: Tensor) -> Tensor:
-        (q_y, q_x), (y, x) = pixel(query, sizes[0]), pixel(key, sizes[1])
-        y = y - stride * torch.minimum(q_y, sizes[2])
-        x = x - stride * torch.minimum(q_x, sizes[3])
+        (q_y, q_x), (y, x) = pixel(query, q_columns), pixel(key, k_columns)
+        # What overhangs the queries sees what the last of its line sees.
+        y = y - stride * torch.minimum(q_y, last_y)
+        x = x - stride * torch.minimum(q_x, last_x)
         inside = (y >= 0) & (y <= reach) & (x >= 0) & (x <= reach)
         return inside & (y % dilation == 0) & (x % dilation == 0)
 
